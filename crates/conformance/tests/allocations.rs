@@ -17,7 +17,7 @@ use destage_scheme::registry::{STATIC, Visit};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
-use destage_sim::{Cache, CacheGeometry, CacheOnly, CacheOptions, FlashReport, ReadFill};
+use destage_sim::{Cache, CacheGeometry, CacheOnly, CacheOptions, Flash, ReadFill};
 use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch, RequestFlags};
 
 struct Passes<'a> {

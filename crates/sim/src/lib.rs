@@ -26,7 +26,7 @@ pub use destage_record::{
     Counts, Every, ResultRecord, RunProfile, SeriesRow, Timeline, TimelineWindow, profile, timeline,
 };
 pub use error::RunError;
-pub use flash::{CacheOnly, Cause, Flash, FlashReport, Program};
+pub use flash::{CacheOnly, Cause, Flash, Program};
 pub use result::log;
 pub use result::series::{self, Series};
 pub use result::sinks::{ProfileSink, TimelineHook, TimelineSink};

@@ -2,7 +2,7 @@
 
 use super::{Stage, journal::Shared};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::{Cause, Counts, Flash, FlashReport, Program};
+use destage_sim::{Cause, Counts, Flash, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
@@ -161,16 +161,6 @@ impl DeviceView for Chips {
     }
 }
 
-impl FlashReport for Chips {
-    fn traffic(&self) -> Counts {
-        Counts {
-            flash_reads_host: self.write_back_reads,
-            flash_reads_rmw: self.write_back_reads,
-            ..Counts::default()
-        }
-    }
-}
-
 impl Flash for Chips {
     const TIMED: bool = true;
 
@@ -223,6 +213,14 @@ impl Flash for Chips {
             self.now = until;
             until
         })
+    }
+
+    fn traffic(&self) -> Counts {
+        Counts {
+            flash_reads_host: self.write_back_reads,
+            flash_reads_rmw: self.write_back_reads,
+            ..Counts::default()
+        }
     }
 
     fn is_idle(&self, channel: ChannelId) -> bool {

@@ -5,7 +5,7 @@ use crate::reference::SlowRequest;
 use crate::timed::first_reads;
 use crate::timed::runs::device_of;
 use destage_device::map::{PageMap, Preconditioning};
-use destage_sim::FlashReport;
+use destage_sim::Flash;
 use destage_sim::engine::{Engine, OperationTimes};
 use destage_sim::record::Completion;
 use destage_types::{Lpn, Nanos};
@@ -59,9 +59,10 @@ impl TestDevice {
         map.map_trace(&mut read.into_iter().map(Lpn))
             .expect("the device is large");
         let mut engine = Engine::new(&device, map, background);
-        engine.keep_completions();
         engine.keep_operations();
-        engine.expect_fua();
+        let core = engine.core_mut().expect("a device");
+        core.keep_completions();
+        core.expect_fua();
         engine
     }
 }
@@ -69,8 +70,9 @@ impl TestDevice {
 impl Stage for Engine {
     fn take_times(&mut self, out: &mut Times) {
         out.programs.append(&mut self.take_operations());
-        self.take_completions(&mut out.completions);
-        let measures = self.measures().expect("a device measures");
+        let core = self.core_mut().expect("a device");
+        core.take_completions(&mut out.completions);
+        let measures = core.measures();
         out.evict_wait_mean = measures.evict_wait.mean;
         let all = measures.latency.all;
         (out.mean_response, out.resp_std) = (all.mean, all.std);

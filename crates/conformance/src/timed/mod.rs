@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use crate::reference::{
-    SlowCache, SlowConfig, SlowCounts, SlowDevice, SlowOperation, SlowReadFill, SlowRequest,
+    Row, SlowCache, SlowConfig, SlowCounts, SlowDevice, SlowOperation, SlowReadFill, SlowRequest,
 };
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{Nand, OpKind};
@@ -22,11 +22,13 @@ use destage_scheme::contract::Build;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
-use destage_sim::engine::OperationTimes;
+use destage_sim::device::DeviceCore;
+use destage_sim::engine::{Engine, OperationTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
 use destage_sim::record::Completion;
-use destage_sim::{Cache, CacheGeometry, CacheOptions, FlashReport, ReadFill};
+use destage_sim::{Cache, CacheGeometry, CacheOptions, Flash, ReadFill};
+use destage_trace::Trace;
 use destage_types::{ChipId, Lpn, Nanos};
 
 /// Everything about a run but its requests.
@@ -193,20 +195,7 @@ impl TimedRun {
         let [old_pages, cached_pages] = device.write_back_reads();
         cache.drain();
         let device = cache.store.flash.device().expect("there is a device");
-        let complete = device.completions();
-        let mut now = 0;
-        let request = |(i, row): (usize, &crate::reference::Row)| {
-            now = now.max(requests[i].arrival);
-            let hits = row.hits.iter().filter(|&&h| h).count() as u64;
-            (
-                i as u64,
-                row.hits.len() as u64,
-                hits,
-                now,
-                complete[&(i as u64)],
-            )
-        };
-        let requests = rows.iter().enumerate().map(request).collect();
+        let requests = finished(requests, &rows, &device.completions());
         let (sum, n) = device.evict_wait();
         let programs = device.programs();
         let cache_accesses = device.accesses_of_cache();
@@ -243,18 +232,33 @@ impl TimedRun {
     }
 }
 
-impl Visit for Real<'_> {
-    type Out = Outcome;
+/// Number, pages, hits, arrival, and completion of each request.
+fn finished(
+    requests: &[SlowRequest],
+    rows: &[Row],
+    complete: &BTreeMap<u64, u64>,
+) -> Vec<(u64, u64, u64, u64, u64)> {
+    let mut now = 0;
+    let request = |(i, row): (usize, &Row)| {
+        now = now.max(requests[i].arrival);
+        let hits = row.hits.iter().filter(|&&h| h).count() as u64;
+        let (index, pages) = (i as u64, row.hits.len() as u64);
+        (index, pages, hits, now, complete[&index])
+    };
+    rows.iter().enumerate().map(request).collect()
+}
 
-    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
+impl Real<'_> {
+    /// The cache over its device, ready for a trace.
+    fn cache<S: Scheme>(&self, scheme: S, trace: &Trace) -> Cache<S, Engine> {
         let run = self.run;
         let background = self.expr.has_background();
-        let trace = trace_of(self.requests);
-        let engine = prepare(&run.device, &trace, run.wrap, background, 1);
+        let engine = prepare(&run.device, trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
         engine.keep_operations();
-        engine.keep_completions();
-        engine.expect_fua();
+        let device = engine.core_mut().expect("a device");
+        device.keep_completions();
+        device.expect_fua();
         let options = CacheOptions {
             read_alloc: run.allocates(self.expr),
             read_fill: run.read_fill,
@@ -276,19 +280,31 @@ impl Visit for Real<'_> {
         if run.observed {
             cache.observe(Box::new(Blind));
         }
+        cache
+    }
+}
+
+impl Visit for Real<'_> {
+    type Out = Outcome;
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
+        let trace = trace_of(self.requests);
+        let mut cache = self.cache(scheme, &trace);
         let mut now = Nanos::ZERO;
         for (i, request) in trace.requests.iter().enumerate() {
             now = now.max(request.head.arrival);
             cache.serve(request, i as u64, now);
-            assert!(cache.flash().fault().is_none(), "the device is full");
+            let fault = cache.flash().core().and_then(DeviceCore::fault);
+            assert!(fault.is_none(), "the device is full");
         }
         let counts = cache.counts();
         let traffic = cache.flash().traffic();
         let dirty_pages_left = cache.dirty_pages_left();
         cache.drain();
-        let after = cache.flash().measures().expect("a device measures");
+        let device = cache.flash_mut().core_mut().expect("a device");
+        let after = device.measures();
         let mut completions: Vec<Completion> = Vec::new();
-        cache.flash_mut().take_completions(&mut completions);
+        device.take_completions(&mut completions);
         completions.sort_by_key(|c| c.index);
         let operations = cache.flash_mut().take_operations();
         let [programs, cache_accesses] = [false, true].map(|in_region| {
@@ -301,7 +317,7 @@ impl Visit for Real<'_> {
         let all = cache.flash().traffic();
         let suspensions = [all.erase_suspensions, all.program_suspensions];
         let frames = cache.frames();
-        let space = run.device.logical_pages();
+        let space = self.run.device.logical_pages();
         let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
         Outcome {
             requests: completions.iter().map(completion).collect(),

@@ -14,7 +14,7 @@ use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
 use destage_sim::precondition::prepare;
 use destage_sim::spec::{RunSpec, Warmup};
-use destage_sim::{Cause, Flash, FlashReport, Program};
+use destage_sim::{Cause, Flash, Program};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
 

@@ -46,7 +46,7 @@ fn engine(channels: u32, more: &str) -> Engine {
 
 /// A burst of requests of `most` reads or programs at `now`.
 fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most: u32) {
-    let pages = engine.pages();
+    let pages = engine.core().expect("a device").logical_pages();
     for n in 0..1 + rng.below(12) {
         let op = [Op::Read, Op::Write][rng.below(2) as usize];
         engine.begin(index * 16 + n, op, now);

@@ -15,7 +15,7 @@ use destage_device::nand::OpKind;
 use destage_sim::precondition::prepare;
 use destage_sim::record::ResultRecord;
 use destage_sim::spec::{Replay, RunSpec};
-use destage_sim::{Cause, Flash, FlashReport, Program};
+use destage_sim::{Cause, Flash, Program};
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};

@@ -141,7 +141,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut issued = Issued::Nothing;
         loop {
             // Nobody waits for pages that are written back because a channel is idle (DR-7).
-            if channel.is_some() && !self.flash.has_room() {
+            if channel.is_some() && !self.flash.has_room(None) {
                 break;
             }
             self.back.unit.clear();
@@ -151,8 +151,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let busy = |slot: Slot| {
                 let lpn = self.frames.lpn(slot);
                 let refuses = self.frames.is_dirty(slot)
-                    && !self.flash.can_hand_over(lpn)
-                    && self.flash.has_room();
+                    && !self.flash.has_room(Some(lpn))
+                    && self.flash.has_room(None);
                 if refuses {
                     refused.set(Some(lpn));
                 }
@@ -207,7 +207,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         for i in 0..pages {
             let slot = self.back.unit.slots[i];
             let lpn = self.frames.lpn(slot);
-            if !self.flash.can_hand_over(lpn) {
+            if !self.flash.has_room(Some(lpn)) {
                 if channel.is_none() {
                     self.flash.wait_for_room(lpn);
                 }

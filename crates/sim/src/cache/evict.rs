@@ -2,6 +2,7 @@
 
 use super::{Cache, view};
 use crate::cache::observe::Event;
+use crate::device::DeviceCore;
 use crate::flash::{Cause, Flash, Program};
 use destage_scheme::{
     Access, Ghosts, Placement, RemoveReason, Scheme, SchemeNotice, Trimmed, Unit, Victim,
@@ -123,7 +124,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// the block leaves whole. Pages in `inflight`, ascending, are on their way already. A block at the
     /// end of the device has no pages beyond it.
     fn program_unit(&mut self, unit: &Unit, inflight: &[Lpn], to: Option<u64>) {
-        let holds = self.flash.pages();
+        let core = self.flash.core();
+        let holds = core.map_or(u64::MAX, DeviceCore::logical_pages);
         let mut pad = (unit.pad.iter().copied())
             .take_while(|p| p.0 < holds)
             .peekable();
@@ -220,12 +222,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let lpn = self.frames.lpn(slot);
         match self.frames.trim(slot, mask) {
             Trimmed::Emptied => {
-                self.flash.cache_superseded(lpn);
+                self.version_is_superseded(lpn);
                 self.drop_page(slot, now);
                 return true;
             }
             Trimmed::Cleaned => {
-                self.flash.cache_superseded(lpn);
+                self.version_is_superseded(lpn);
                 self.release_write_back(slot, now);
                 self.scheme
                     .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
@@ -233,5 +235,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             Trimmed::Kept => {}
         }
         false
+    }
+    /// Newer data of a page go past the cache, and nothing of it is dirty there any more.
+    fn version_is_superseded(&mut self, lpn: Lpn) {
+        if let Some(core) = self.flash.core_mut() {
+            core.versions.superseded(lpn);
+        }
     }
 }

@@ -72,13 +72,20 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The dirty pages of `pages`, ascending, are handed over. Then the current request waits for the programs of all of
     /// them; with `all`, for those of all that the host has written.
     fn hand_over_all(&mut self, pages: Vec<Lpn>, all: bool, now: Nanos) {
+        let request = self.begin_flush();
         self.flushes.push_back(WaitingFlush {
-            request: self.flash.begin_flush(),
+            request,
             pages,
             next: 0,
             all,
         });
         self.serve_flushes(now);
+    }
+
+    /// The current request waits until [`Flash::end_flush`]: gives its name, where time is kept.
+    fn begin_flush(&mut self) -> u32 {
+        let core = self.flash.core_mut();
+        core.map_or(0, |core| core.requests.wait_for_flush())
     }
 
     /// Goes on with flushes, in order. Did anything happen?
@@ -113,7 +120,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Hands a dirty page over, which stays, clean. Is there room for it?
     fn flush_page(&mut self, slot: Slot, lpn: Lpn, now: Nanos) -> bool {
         if self.is_bounded() {
-            let has_room = self.flash.can_hand_over(lpn);
+            let has_room = self.flash.has_room(Some(lpn));
             if has_room {
                 self.hand_over(slot, now);
             }

@@ -30,18 +30,24 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         Some(self.host_counts())
     }
 
+    /// Do times of the following requests count? Returns whether those before did.
+    fn measure(&mut self, on: bool) -> bool {
+        let core = self.flash.core_mut();
+        core.is_some_and(|core| core.requests.completed.measure(on))
+    }
+
     fn host_counts(&mut self) -> HostCounts {
         HostCounts {
             counts: self.counts.clone(),
             one_page: self.one_page,
             counted: self.counted(),
-            measured: self.flash.measure(false),
+            measured: self.measure(false),
         }
     }
 
     /// What was served since is none of the requests that are counted, and may be none at all: a preflush.
     fn restore_host_counts(&mut self, host: &HostCounts) {
-        self.flash.measure(host.measured);
+        self.measure(host.measured);
         self.uncounted = self.request - host.counted;
         self.one_page = host.one_page;
         self.counts.restore_requests(&host.counts);

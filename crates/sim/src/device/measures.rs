@@ -1,8 +1,10 @@
 //! What is measured of a device besides its requests.
 
 use super::DeviceCore;
+use super::latency::LatencyTriple;
+use destage_device::map::{FlashMap, Wear};
 use destage_device::nand::{ChipStats, OpKind};
-use destage_record::Counts;
+use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs};
 use destage_types::{ChannelId, ChipId, Nanos};
 
 /// Time that the parts of a device were busy, from the start of the measured part to the end of
@@ -30,6 +32,28 @@ impl BusyTimes {
             dies: since(&self.dies, &before.dies),
         }
     }
+}
+
+/// Figures of requests that only a device can measure.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceMeasures {
+    /// Response times.
+    pub latency: Latencies,
+    /// Waiting time of the programs of dirty evictions.
+    pub evict_wait: MeanNs,
+    /// The same until their end.
+    pub evict_turnaround: MeanNs,
+    /// Requests left when the last one arrives, if its arrival is known.
+    pub backlog: Option<Backlog>,
+}
+
+/// The state of flash at the end of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlashState {
+    /// Erases since the device was new, preconditioning included.
+    pub wear: Wear,
+    /// Commands given to every chip in the measured part ([`destage_device::nand::Nand::issued`]).
+    pub chips: Vec<ChipStats>,
 }
 
 /// Counters of the array when the measured part began.
@@ -107,12 +131,52 @@ impl<M: ?Sized> DeviceCore<M> {
         }
     }
 
+    /// Response times and what else only a device has, over the measured part.
+    pub fn measures(&self) -> DeviceMeasures {
+        let [evict_wait, evict_turnaround] = self.evict_times.map(|time| time.summary());
+        DeviceMeasures {
+            latency: self.requests.completed.latencies(),
+            evict_wait,
+            evict_turnaround,
+            backlog: self.requests.completed.backlog(),
+        }
+    }
+
+    /// Response times of the measured part so far.
+    pub(crate) fn response_times(&self) -> &LatencyTriple {
+        self.assert_observable();
+        self.requests.completed.times()
+    }
+
+    /// Keeps completed requests from now on.
+    pub fn keep_completions(&mut self) {
+        self.assert_observable();
+        self.requests.completed.keep();
+    }
+
+    /// Moves the requests that were completed since the last call to `out`, if they are kept.
+    pub fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(kept) = self.requests.completed.kept() {
+            out.append(kept);
+        }
+    }
+
     /// Commands given to every chip in the measured part.
-    pub(crate) fn chips(&self) -> Vec<ChipStats> {
+    fn chips(&self) -> Vec<ChipStats> {
         let start = ChipStats::default();
         let before = self.before.chips.iter().chain(std::iter::repeat(&start));
         let issued = self.nand.issued();
         let chips = issued.iter().zip(before);
         chips.map(|(all, before)| all.since(before)).collect()
+    }
+}
+
+impl<M: FlashMap + ?Sized> DeviceCore<M> {
+    /// How worn the flash is, and what it has done in the measured part so far.
+    pub(crate) fn flash_state(&self) -> FlashState {
+        FlashState {
+            wear: self.map.wear(),
+            chips: self.chips(),
+        }
     }
 }

@@ -20,13 +20,14 @@ pub(crate) mod debt;
 pub(crate) mod durability;
 pub mod latency;
 pub(crate) mod measures;
+mod page_ends;
 pub(crate) mod program_waits;
 pub(crate) mod requests;
 pub(crate) mod slab;
 pub(crate) mod timeline;
 mod view;
 
-pub use measures::BusyTimes;
+pub use measures::{BusyTimes, DeviceMeasures, FlashState};
 
 use crate::device::costs::Costs;
 use crate::device::debt::CollectionDebt;
@@ -38,10 +39,11 @@ use crate::device::requests::Requests;
 use crate::device::timeline::TimelineRecorder;
 use destage_device::config::{Allocation, DeviceConfig};
 use destage_device::map::{BlockStates, DeviceFull, FlashMap};
-use destage_device::nand::Nand;
+use destage_device::nand::{FlashCommand, Nand, OpKind};
 use destage_record::Counts;
 use destage_record::scene::SceneGeometry;
-use destage_types::{ChannelId, ChipId, Lpn, Nanos};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
+use smallvec::SmallVec;
 
 /// The part that all devices have, with their mapping.
 pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
@@ -104,6 +106,54 @@ impl<M: ?Sized> DeviceCore<M> {
         );
     }
 
+    /// An operation of the host that moves so many sectors of a page.
+    #[inline]
+    pub(crate) fn command(
+        &self,
+        kind: OpKind,
+        chip: ChipId,
+        sectors: u32,
+        token: u32,
+    ) -> FlashCommand {
+        let transfer = self.costs.transfer(sectors);
+        FlashCommand::new(kind, chip, transfer, token).bytes(self.costs.bytes(sectors))
+    }
+
+    /// A request begins.
+    pub(crate) fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.now = now;
+        self.requests.begin(index, op, now);
+        self.waits.advance(now);
+    }
+
+    /// Writes with FUA come, which wait for programs of their pages.
+    pub fn expect_fua(&mut self) {
+        self.waits.expect_pages();
+    }
+
+    /// A FLUSH or FUA waits for the programs under way, or for those `of` these names, which are the ones of `pages`. It
+    /// waited for this.
+    pub(crate) fn end_flush(
+        &mut self,
+        request: u32,
+        pages: Option<&[Lpn]>,
+        of: Option<SmallVec<[u32; 1]>>,
+    ) {
+        self.requests.extend(request, self.waits.known_end(pages));
+        self.waits.wait(&mut self.requests, request, of);
+        self.requests.ended(request, self.now);
+    }
+
+    /// The device ran out of space, and what was to be programmed since then is lost.
+    pub fn fault(&self) -> Option<&DeviceFull> {
+        self.full.as_deref()
+    }
+
+    /// Mapping units that collection moves for each of the host, as the admission of writes sees it (D-17): in units of 2^-16.
+    pub(crate) fn collection_debt(&self) -> u64 {
+        self.debt.as_ref().map_or(0, CollectionDebt::mean)
+    }
+
     /// Is a channel idle, as the cache sees it?
     pub(crate) fn is_channel_idle(&self, channel: ChannelId) -> bool {
         self.assert_observable();
@@ -151,6 +201,11 @@ impl<M: ?Sized> DeviceCore<M> {
 }
 
 impl<M: FlashMap + ?Sized> DeviceCore<M> {
+    /// Logical pages that the host can address.
+    pub fn logical_pages(&self) -> u64 {
+        self.map.logical_pages()
+    }
+
     /// Writes how full all blocks are to `out`.
     pub(crate) fn block_states(&self, out: &mut BlockStates) {
         self.map.block_states(out);

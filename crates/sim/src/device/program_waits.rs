@@ -1,7 +1,8 @@
 //! What FLUSH, FUA, and evictions of pages that are being programmed wait for: programs of host data under way.
 
+use super::page_ends::PageEnds;
 use super::requests::Requests;
-use destage_types::Nanos;
+use destage_types::{Lpn, Nanos};
 use smallvec::SmallVec;
 
 /// A request that waits for programs that were under way when it came.
@@ -22,9 +23,43 @@ pub(crate) struct ProgramWaits {
     waits: Vec<ProgramWait>,
     begun: u64,
     under_way: u32,
+    /// Latest end that was known before it came.
+    latest_end: Nanos,
+    /// The same by page, if writes with FUA come.
+    ends: Option<PageEnds>,
 }
 
 impl ProgramWaits {
+    /// Ends are asked for by page from now on.
+    pub fn expect_pages(&mut self) {
+        self.ends.get_or_insert_default();
+    }
+
+    /// Time has come to `now`.
+    pub fn advance(&mut self, now: Nanos) {
+        if let Some(ends) = &mut self.ends {
+            ends.advance(now);
+        }
+    }
+
+    /// It is known that a program of `lpn` ends at `end`.
+    #[inline]
+    pub fn note_end(&mut self, lpn: Lpn, end: Nanos) {
+        self.latest_end = self.latest_end.max(end);
+        if let Some(ends) = &mut self.ends {
+            ends.note(lpn, end);
+        }
+    }
+
+    /// The latest known end, of programs of these pages if some are given.
+    pub fn known_end(&self, pages: Option<&[Lpn]>) -> Nanos {
+        let of_pages = |pages| {
+            let ends = self.ends.as_ref().expect("writes with FUA are expected");
+            ends.latest(pages)
+        };
+        pages.map_or(self.latest_end, of_pages)
+    }
+
     /// A program comes under way. Gives its number.
     #[inline]
     pub fn begin(&mut self) -> u64 {
@@ -63,6 +98,17 @@ impl ProgramWaits {
     #[inline]
     pub fn end(&mut self, programs: u32) {
         self.under_way -= programs;
+    }
+
+    /// If it is `flushed`, a program of `lpn` is not under way any more: it is known that it ends at `end`.
+    #[inline]
+    pub fn end_if(&mut self, flushed: bool, lpn: Lpn, end: Nanos) {
+        self.under_way -= u32::from(flushed);
+        let known = if flushed { end } else { Nanos::ZERO };
+        self.latest_end = self.latest_end.max(known);
+        if let Some(ends) = self.ends.as_mut().filter(|_| flushed) {
+            ends.note(lpn, end);
+        }
     }
 
     /// Program `number`, which is called `name`, ends at `end`.

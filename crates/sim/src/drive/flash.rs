@@ -2,12 +2,21 @@
 
 use super::Drive;
 use super::writes::HandOver;
+use crate::device::DeviceCore;
 use crate::flash::{Cause, Flash, Program};
 use destage_scheme::DeviceView;
 use destage_types::{Lpn, Nanos, Op};
 
 impl Flash for Drive {
     const TIMED: bool = true;
+
+    fn core(&self) -> Option<&DeviceCore> {
+        Some(&self.core)
+    }
+
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        Some(&mut self.core)
+    }
 
     fn view(&self) -> &dyn DeviceView {
         &self.core
@@ -19,7 +28,7 @@ impl Flash for Drive {
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.pass_to(now);
-        self.core.requests.begin(index, op, now);
+        self.core.begin(index, op, now);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -61,6 +70,10 @@ impl Flash for Drive {
         at
     }
 
+    fn next_event(&self) -> Nanos {
+        self.next_instant()
+    }
+
     fn watch(&mut self, _programs: bool, channels: bool) {
         self.told.watches_channels = channels;
     }
@@ -100,12 +113,8 @@ impl Flash for Drive {
         unit.is_some_and(|unit| !self.units[unit].queued)
     }
 
-    fn has_room(&self) -> bool {
-        self.can_take_any()
-    }
-
-    fn can_hand_over(&self, lpn: Lpn) -> bool {
-        self.can_take(lpn)
+    fn has_room(&self, lpn: Option<Lpn>) -> bool {
+        self.waiting.is_empty() && self.has_open_frontier(lpn)
     }
 
     fn wait_for_room(&mut self, lpn: Lpn) {

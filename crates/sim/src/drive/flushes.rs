@@ -23,8 +23,10 @@ impl Drive {
     /// All that a FLUSH or FUA covers is in units: it waits for their programs (D-4).
     pub(super) fn close_flushed(&mut self, request: u32, of: Option<&[Lpn]>) {
         let units: Option<Vec<u32>> = of.map(|of| self.units_of(of));
-        self.close_and_wait(request, units.as_deref());
-        self.core.requests.ended(request, self.core.now);
+        self.close_units(units.as_deref());
+        let of_host = |unit: &u32| self.units[*unit].stream == UnitStream::Host;
+        let units = units.map(|units| units.into_iter().filter(of_host).collect());
+        self.core.end_flush(request, of, units);
     }
 
     /// The units under way that have data of these mapping units, ascending, wanted or not.
@@ -46,9 +48,8 @@ impl Drive {
         first..first + u64::from(taken)
     }
 
-    /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest
-    /// frontier first.
-    fn close_and_wait(&mut self, request: u32, of: Option<&[u32]>) {
+    /// Those of these units of the host that are open are closed, `None` for all, lowest frontier first.
+    fn close_units(&mut self, of: Option<&[u32]>) {
         let waits_for = |unit: &u32| of.is_none_or(|of| of.contains(unit));
         for frontier in 0..self.core.map.frontier_count() {
             let open = *self.open.slot(UnitStream::Host, frontier);
@@ -56,8 +57,5 @@ impl Drive {
                 self.close(UnitStream::Host, frontier);
             }
         }
-        let of_host = |unit: &&u32| self.units[**unit].stream == UnitStream::Host;
-        let of = of.map(|of| of.iter().filter(of_host).copied().collect());
-        self.core.waits.wait(&mut self.core.requests, request, of);
     }
 }

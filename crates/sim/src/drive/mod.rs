@@ -9,7 +9,7 @@
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
-//! - `flash`, `report`: what the cache and the run ask for;
+//! - `flash`: what the cache asks for;
 //! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
 
 mod collect;
@@ -17,7 +17,6 @@ mod flash;
 mod flushes;
 mod open_units;
 mod reads;
-mod report;
 mod versions;
 mod waiting;
 mod writes;

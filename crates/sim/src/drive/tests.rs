@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
-use crate::flash::{Flash, FlashReport};
+use crate::flash::Flash;
 use destage_device::config::EffectiveDevice;
 use destage_device::map::Preconditioning;
 use destage_scheme::contract::Build;
@@ -60,7 +60,7 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {})
         .expect("it fits");
     let mut drive = Drive::new(config, map, 1);
-    drive.keep_completions();
+    drive.core.keep_completions();
     let geometry = CacheGeometry {
         capacity: frames,
         slots: frames,
@@ -91,7 +91,8 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     }
     cache.drain();
     let mut completions = Vec::new();
-    cache.flash_mut().take_completions(&mut completions);
+    let device = cache.flash_mut().core_mut();
+    device.expect("a drive").take_completions(&mut completions);
     completions.sort_by_key(|done| done.index);
     Run {
         done: completions.iter().map(|done| done.complete.0).collect(),

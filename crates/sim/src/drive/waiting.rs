@@ -46,15 +46,13 @@ impl Drive {
         self.waiting.iter().any(|waits| waits.lpn() == Some(lpn))
     }
 
-    /// Can the drive take a mapping unit now?
-    pub(super) fn can_take(&self, lpn: Lpn) -> bool {
-        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
-    }
-
-    /// Is there a mapping unit that it can take?
-    pub(super) fn can_take_any(&self) -> bool {
+    /// Is there a frontier that takes this mapping unit, or one that takes any?
+    pub(super) fn has_open_frontier(&self, lpn: Option<Lpn>) -> bool {
         let can = |frontier| self.core.map.can_open(UnitStream::Host, frontier);
-        self.waiting.is_empty() && (0..self.core.map.frontier_count()).any(can)
+        match lpn {
+            Some(lpn) => self.frontier_for(lpn).is_some(),
+            None => (0..self.core.map.frontier_count()).any(can),
+        }
     }
 
     /// Hands over what waited, as far as there is room.

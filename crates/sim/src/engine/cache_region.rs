@@ -58,10 +58,10 @@ impl Engine {
             OpKind::Read => region.t_read,
             _ => region.t_program,
         };
-        let mut command = FlashCommand::new(kind, chip, self.core.costs.transfer(sectors), token)
-            .bytes(self.core.costs.bytes(sectors));
-        command.array = Some(array);
-        command
+        FlashCommand {
+            array: Some(array),
+            ..self.core.command(kind, chip, sectors, token)
+        }
     }
 
     /// Queues a read; `before` is one that waits for it, if that is a background one.

@@ -16,7 +16,7 @@ use super::Engine;
 use super::in_flight::OpRole;
 use destage_device::config::{DeviceConfig, GcStop};
 use destage_device::map::{Collected, GcStep, GcWork, PhysicalPage, Placed};
-use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState};
+use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpKind, OpState};
 use destage_types::{ChipId, Lpn, PlaneId};
 
 /// A background job whose erase has not ended, and whose block no write has needed.
@@ -203,8 +203,7 @@ impl Engine {
         steps: &[GcStep],
         commands: &mut Vec<FlashCommand>,
     ) {
-        let (page, sectors) = (self.core.costs.flash.transfer, self.core.costs.page_sectors);
-        let bytes = self.core.costs.bytes(sectors);
+        let (chip, page) = (block.chip, self.core.costs.page_sectors);
         for step in steps {
             match *step {
                 GcStep::Copy {
@@ -215,25 +214,21 @@ impl Engine {
                     let array = self.array_time(to);
                     commands.push(FlashCommand {
                         array,
-                        ..FlashCommand::copyback(block.chip, NO_TOKEN)
+                        ..FlashCommand::copyback(chip, NO_TOKEN)
                     });
                     self.core.traffic.copybacks += 1;
                 }
                 GcStep::Copy { to, .. } => {
-                    let read = FlashCommand::read(block.chip, page, NO_TOKEN);
-                    commands.push(read.bytes(bytes));
-                    let program = FlashCommand::program(block.chip, page, NO_TOKEN);
+                    commands.push(self.core.command(OpKind::Read, chip, page, NO_TOKEN));
                     commands.push(FlashCommand {
                         array: self.array_time(to),
-                        ..program.bytes(bytes)
+                        ..self.core.command(OpKind::Program, chip, page, NO_TOKEN)
                     });
                 }
                 GcStep::Summary { at } => {
-                    let one = self.core.costs.transfer(1);
-                    let program = FlashCommand::program(block.chip, one, NO_TOKEN);
                     commands.push(FlashCommand {
                         array: self.array_time(at),
-                        ..program.bytes(self.core.costs.bytes(1))
+                        ..self.core.command(OpKind::Program, chip, 1, NO_TOKEN)
                     });
                     self.core.traffic.flash_writes_meta += 1;
                 }

@@ -1,6 +1,5 @@
 //! Operations in flight: which one belongs to which request, and what follows when it is timed.
 
-mod page_ends;
 mod timed;
 
 use super::pending_writes::PendingWrites;
@@ -10,8 +9,7 @@ use crate::device::timeline::Purpose;
 use destage_device::config::EvictWait;
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_types::{Lpn, Nanos, PlaneId};
-use page_ends::PageEnds;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// The role of an operation for the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,10 +216,6 @@ pub struct OperationTimes {
 /// Operations in flight.
 pub(super) struct InFlight {
     pub ops: Slab<InFlightOp>,
-    /// Latest known end of a program of host data, demand or background.
-    latest_end: Nanos,
-    /// The same by page, if writes with FUA come.
-    pub ends: Option<PageEnds>,
     /// Write-backs that ended since the cache looked.
     pub ended: Vec<u32>,
     /// Does the cache ask for the ends of all programs of host data?
@@ -246,8 +240,6 @@ impl InFlight {
     pub fn new() -> InFlight {
         InFlight {
             ops: Slab::new(),
-            latest_end: Nanos::ZERO,
-            ends: None,
             ended: Vec::new(),
             watches_ends: false,
             program_ended: false,
@@ -257,15 +249,6 @@ impl InFlight {
             pending_writes: None,
             pending_cache_writes: None,
             reads_pass_started: false,
-        }
-    }
-
-    /// A program of host data ends at `end`.
-    #[inline]
-    fn note_end(&mut self, lpn: Lpn, end: Nanos) {
-        self.latest_end = self.latest_end.max(end);
-        if let Some(ends) = &mut self.ends {
-            ends.note(lpn, end);
         }
     }
 
@@ -338,21 +321,11 @@ impl InFlight {
         }
     }
 
-    /// A FLUSH completes with all programs of host data in flight.
-    pub fn wait_for_programs(&mut self, core: &mut DeviceCore, request: u32) {
-        core.requests.extend(request, self.latest_end);
-        core.waits.wait(&mut core.requests, request, None);
-    }
-
-    /// A request completes with all programs of `pages`, ascending, that are in flight.
-    pub fn wait_for_pages(&mut self, core: &mut DeviceCore, request: u32, pages: &[Lpn]) {
-        let known = self.ends.as_ref().map(|ends| ends.latest(pages));
-        let known = known.expect("writes with FUA are expected");
-        core.requests.extend(request, known);
+    /// The programs of `pages`, ascending, whose ends are not known.
+    pub fn programs_of(&self, pages: &[Lpn]) -> SmallVec<[u32; 1]> {
         let is_of = |op: &InFlightOp| op.is_under_way() && pages.binary_search(&op.lpn).is_ok();
         let of = self.ops.rows().filter(|(_, op)| is_of(op));
-        let of = of.map(|(token, _)| token).collect();
-        core.waits.wait(&mut core.requests, request, Some(of));
+        of.map(|(token, _)| token).collect()
     }
 
     /// Operation `token` is called `id` in the array; it may be timed already.

@@ -1,13 +1,10 @@
-//! Answers of the device to a run, and the purposes of its operations.
+//! What only results are asked of, and the purposes of operations.
 
 use super::Engine;
 use super::in_flight::OpRole;
-use crate::device::DeviceCore;
-use crate::flash::FlashReport;
 use destage_device::nand::{FlashCommand, JobId, JobKind, OpId, OpKind};
-use destage_record::Counts;
 use destage_record::timeline::TimelineCollection;
-use destage_types::{Lpn, Nanos};
+use destage_types::Lpn;
 
 impl Engine {
     /// Promises that only the result of the run is asked for: not the state of channels, no results
@@ -70,40 +67,5 @@ impl Engine {
         };
         let first = job.first().number();
         self.core.note_collection(first, commands, row);
-    }
-}
-
-impl FlashReport for Engine {
-    fn core(&self) -> Option<&DeviceCore> {
-        Some(&self.core)
-    }
-
-    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
-        Some(&mut self.core)
-    }
-
-    fn next_event(&self) -> Nanos {
-        self.core.nand.next_event_time()
-    }
-
-    fn start_measuring(&mut self) {
-        self.reads_before = self.started_reads();
-        self.core.start_measuring();
-    }
-
-    fn expect_fua(&mut self) {
-        self.in_flight.ends.get_or_insert_default();
-    }
-
-    fn traffic(&self) -> Counts {
-        let (reads, before) = (self.started_reads(), self.reads_before);
-        let old_pages = reads.old_pages - before.old_pages;
-        let traffic = self.core.traffic();
-        Counts {
-            flash_reads_host: old_pages,
-            flash_reads_rmw: old_pages,
-            cache_reads: traffic.cache_reads + reads.cached_pages - before.cached_pages,
-            ..traffic
-        }
     }
 }

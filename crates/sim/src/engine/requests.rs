@@ -3,14 +3,24 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
+use crate::device::DeviceCore;
 use crate::flash::{Cause, Flash, Program};
 use destage_device::map::PhysicalPage;
-use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
+use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId, OpKind};
+use destage_record::Counts;
 use destage_scheme::{DeviceView, WriteClass};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
+use destage_types::{ChannelId, Lpn, Nanos, Op, PlaneId};
 
 impl Flash for Engine {
     const TIMED: bool = true;
+
+    fn core(&self) -> Option<&DeviceCore> {
+        Some(&self.core)
+    }
+
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        Some(&mut self.core)
+    }
 
     fn view(&self) -> &dyn DeviceView {
         &self.core
@@ -21,16 +31,12 @@ impl Flash for Engine {
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
-        self.core.now = now;
         self.gc.stopped = false;
         if let Some(batch) = &mut self.multi_plane {
             batch.start();
             self.core.nand.hold();
         }
-        self.core.requests.begin(index, op, now);
-        if let Some(ends) = &mut self.in_flight.ends {
-            ends.advance(now);
-        }
+        self.core.begin(index, op, now);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -73,7 +79,8 @@ impl Flash for Engine {
             return token;
         };
         let chip = placed.place.chip;
-        let mut command = self.program_command(chip, self.core.costs.page_sectors, NO_TOKEN);
+        let sectors = self.core.costs.page_sectors;
+        let mut command = (self.core).command(OpKind::Program, chip, sectors, NO_TOKEN);
         if self.core.costs.programs_differ() {
             command.array = self.array_time(placed.place.ppn);
         }
@@ -113,12 +120,30 @@ impl Flash for Engine {
         at
     }
 
-    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>) {
-        match of {
-            Some(pages) => (self.in_flight).wait_for_pages(&mut self.core, request, pages),
-            None => self.in_flight.wait_for_programs(&mut self.core, request),
+    fn next_event(&self) -> Nanos {
+        self.core.nand.next_event_time()
+    }
+
+    fn start_measuring(&mut self) {
+        self.reads_before = self.started_reads();
+        self.core.start_measuring();
+    }
+
+    fn traffic(&self) -> Counts {
+        let (reads, before) = (self.started_reads(), self.reads_before);
+        let old_pages = reads.old_pages - before.old_pages;
+        let traffic = self.core.traffic();
+        Counts {
+            flash_reads_host: old_pages,
+            flash_reads_rmw: old_pages,
+            cache_reads: traffic.cache_reads + reads.cached_pages - before.cached_pages,
+            ..traffic
         }
-        self.core.requests.ended(request, self.core.now);
+    }
+
+    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>) {
+        let programs = of.map(|pages| self.in_flight.programs_of(pages));
+        self.core.end_flush(request, of, programs);
     }
 
     #[inline]
@@ -267,9 +292,7 @@ impl Engine {
         // A job stands behind the programs that were queued for its chip before.
         let waits_for = job.or_else(|| self.in_flight.pending_program(lpn));
         let token = self.in_flight.add_op(&mut self.core, role, lpn);
-        let transfer = self.core.costs.transfer(sectors);
-        let mut command = FlashCommand::read(place.chip, transfer, token)
-            .bytes(self.core.costs.bytes(sectors));
+        let mut command = (self.core).command(OpKind::Read, place.chip, sectors, token);
         command.after = waits_for;
         if let Some((before, after)) = after {
             self.in_flight.ops[token].before = before;
@@ -294,16 +317,10 @@ impl Engine {
         let token = self
             .in_flight
             .add_op(&mut self.core, OpRole::Summary, no_page);
-        let mut command = self.program_command(place.chip, 1, token);
+        let mut command = self.core.command(OpKind::Program, place.chip, 1, token);
         command.array = self.array_time(place.ppn);
         command.after = self.job_of(place.chip);
         self.submit(command);
-    }
-
-    /// A program of `sectors` sectors on the bus.
-    pub(super) fn program_command(&self, chip: ChipId, sectors: u32, token: u32) -> FlashCommand {
-        let costs = &self.core.costs;
-        FlashCommand::program(chip, costs.transfer(sectors), token).bytes(costs.bytes(sectors))
     }
 
     /// Does what background programs made due when they started: GC, then their summary pages.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
-use crate::flash::{Cause, Flash, FlashReport, Program};
+use crate::flash::{Cause, Flash, Program};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::policy::lru::Lru;
 use destage_scheme::{Env, Expr, Pages, Policy};
@@ -50,7 +50,7 @@ fn responses(
     read_alloc: bool,
     requests: &[(Op, u64, u32, u64)],
 ) -> Vec<u64> {
-    engine.keep_completions();
+    engine.core.keep_completions();
     let geometry = CacheGeometry {
         capacity,
         slots: capacity,
@@ -76,7 +76,8 @@ fn responses(
     }
     cache.drain();
     let mut done = Vec::new();
-    cache.flash_mut().take_completions(&mut done);
+    let device = cache.flash_mut().core_mut();
+    device.expect("a device").take_completions(&mut done);
     done.sort_by_key(|c| c.index);
     done.iter().map(|c| (c.complete - c.arrival).0).collect()
 }

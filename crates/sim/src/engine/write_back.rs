@@ -3,7 +3,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use crate::flash::Program;
-use destage_device::nand::{Class, NO_TOKEN, OpState};
+use destage_device::nand::{Class, NO_TOKEN, OpKind, OpState};
 use destage_types::Lpn;
 
 impl Engine {
@@ -21,7 +21,8 @@ impl Engine {
         self.in_flight.ops[token].plane = wanted.map_or(NO_TOKEN, |plane| plane.0);
         let plane = wanted.unwrap_or_else(|| self.core.map.static_plane(lpn));
         let (chip, _) = self.core.map.plane_chip(plane);
-        let mut command = self.program_command(chip, self.core.costs.page_sectors, token);
+        let sectors = self.core.costs.page_sectors;
+        let mut command = (self.core).command(OpKind::Program, chip, sectors, token);
         command.after = before.map(|b| b.1);
         self.submit(command.class(Class::Background));
         self.submit_due();

@@ -2,9 +2,10 @@
 
 use super::{EXACT_TIMES, NOBODY};
 use crate::cache::{Cache, CacheGeometry, Carried};
+use crate::device::DeviceCore;
 use crate::drive::Drive;
 use crate::engine::Engine;
-use crate::flash::{Flash, FlashReport};
+use crate::flash::Flash;
 use crate::run::mapping::DeviceMap;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
@@ -49,10 +50,10 @@ impl LiveFlash for Engine {
 }
 
 /// A flash that keeps what a live device tells. Response times take no more memory, however long it lives.
-fn prepared<F: FlashReport>(mut flash: F) -> F {
-    flash.keep_completions();
-    flash.expect_fua();
+fn prepared<F: Flash>(mut flash: F) -> F {
     if let Some(core) = flash.core_mut() {
+        core.keep_completions();
+        core.expect_fua();
         core.keep_versions();
         core.requests.completed.bound(EXACT_TIMES);
     }
@@ -108,7 +109,7 @@ impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
     }
 
     fn changed(self: Box<Self>, spec: &RunSpec, capacity: Capacity) -> Box<dyn LiveCore> {
-        let now = self.flash.rest();
+        let now = self.flash.core().map_or(Nanos::ZERO, DeviceCore::rest);
         Box::new(build(spec, capacity, self.carry(), now))
     }
 

@@ -35,8 +35,7 @@ impl LiveDevice {
     pub fn pages_on_their_way(&self) -> u64 {
         self.served
             .state()
-            .flash()
-            .core()
+            .device()
             .map_or(0, DeviceCore::pages_on_their_way)
     }
 
@@ -55,7 +54,7 @@ impl LiveDevice {
             cached_pages,
             dirty_pages,
             lists: self.served.cache.lists(),
-            queues: match self.served.state().flash().core() {
+            queues: match self.served.state().device() {
                 Some(core) => core.host_operations().map(|(r, w)| r + w).collect(),
                 None => Vec::new(),
             },

@@ -138,8 +138,8 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        let core = self.served.state().flash().core();
-        core.map_or(0, |core| core.versions.pages())
+        let device = self.served.state().device();
+        device.map_or(0, |device| device.versions.pages())
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
@@ -163,7 +163,7 @@ impl LiveDevice {
             None => self.serve(RequestRef::new(&request), ticket, at),
         }
         self.collect();
-        match self.served.state().flash().fault() {
+        match self.served.fault() {
             Some(full) => Err(SubmitError::Full(Box::new(*full))),
             None => Ok(ticket),
         }
@@ -195,7 +195,7 @@ impl LiveDevice {
     }
 
     fn check(&self, at: Nanos, request: &HostRequest) -> Result<(), SubmitError> {
-        if let Some(full) = self.served.state().flash().fault() {
+        if let Some(full) = self.served.fault() {
             return Err(SubmitError::Full(Box::new(*full)));
         }
         if at < self.clock {
@@ -259,7 +259,7 @@ impl LiveDevice {
 
     /// Has the device run out of space? Then nothing that waits is ever complete.
     pub fn fault(&self) -> Option<&DeviceFull> {
-        self.served.state().flash().fault()
+        self.served.fault()
     }
 
     fn pass(&mut self, to: Nanos) {
@@ -285,9 +285,9 @@ impl LiveDevice {
 
     /// Takes over what became known of versions.
     fn collect_versions(&mut self) {
-        if let Some(core) = self.served.cache.flash_mut().core_mut() {
-            self.notes.append(&mut core.versions.notes);
-            self.durable.append(&mut core.versions.durable);
+        if let Some(device) = self.served.cache.device_mut() {
+            self.notes.append(&mut device.versions.notes);
+            self.durable.append(&mut device.versions.durable);
         }
         for VersionNote { lpn, request, step } in self.notes.drain(..) {
             let ticket = Ticket(request);

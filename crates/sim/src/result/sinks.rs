@@ -1,6 +1,6 @@
 //! Sinks for results of a run besides its record.
 
-use crate::flash::FlashState;
+use crate::device::FlashState;
 use destage_record::profile::ResponseTail;
 use destage_record::{RunProfile, Timeline, TimelineWindow};
 use destage_types::OpKind;

@@ -1,6 +1,7 @@
 //! Writes back the pages that are dirty at the end of a run.
 
 use crate::RunError;
+use crate::device::DeviceCore;
 use crate::run::run_cache::RunCache;
 use destage_record::{Counts, FinalFlush};
 use destage_types::{HostRequest, Nanos, Op, RequestRef};
@@ -17,23 +18,27 @@ pub(crate) fn final_flush(
     requests: u64,
     last: Nanos,
 ) -> Result<FinalFlush, RunError> {
-    let now = cache.state().flash().rest().max(last);
+    let device = cache.state().device();
+    let now = device.map_or(last, |device| device.rest().max(last));
     let mut done = Vec::new();
-    let flash = cache.flash_mut();
-    flash.measure(false);
-    flash.keep_completions();
-    flash.take_completions(&mut done);
-    done.clear();
+    if let Some(device) = cache.device_mut() {
+        device.requests.completed.measure(false);
+        device.keep_completions();
+        device.take_completions(&mut done);
+        done.clear();
+    }
     let head = &HostRequest::new(now, Op::Flush, 0, 0);
     cache.serve(RequestRef::new(head), requests, now, true);
     cache.drain();
-    if let Some(full) = cache.state().flash().fault() {
+    if let Some(full) = cache.state().device().and_then(DeviceCore::fault) {
         return Err(RunError::DeviceFull {
             request: requests,
             full: Box::new(*full),
         });
     }
-    cache.flash_mut().take_completions(&mut done);
+    if let Some(device) = cache.device_mut() {
+        device.take_completions(&mut done);
+    }
     let flush = done.iter().find(|done| done.index == requests);
     let after = cache.state().counts();
     let timed = |count| cache.state().is_timed().then_some(count);

@@ -34,7 +34,6 @@ use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheGeometry, CacheOptions};
 use crate::device::DeviceCore;
-use crate::device::completed::Completed;
 use crate::drive::Drive;
 use crate::engine::Engine;
 use crate::flash::{CacheOnly, Flash};
@@ -342,9 +341,9 @@ impl Execution<'_> {
             cache.hand_over_as(&self.spec.expr, device, Nanos::ZERO);
         }
         if let Some((window, limit)) = self.hooks.window()
-            && let Some(core) = cache.flash_mut().core_mut()
+            && let Some(device) = cache.device_mut()
         {
-            core.keep_timeline(window, limit);
+            device.keep_timeline(window, limit);
         }
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
@@ -392,12 +391,11 @@ impl Execution<'_> {
         if let Some(take) = self.hooks.profile.take() {
             let tails = match &figures.host_side {
                 Some(host) => Some(host.tails.clone()),
-                None => cache.state().flash().completed().map(Completed::tails),
+                None => (cache.state().device()).map(|device| device.requests.completed.tails()),
             };
             take(run_profile(tails, figures.flash.as_ref()));
         }
-        let timeline = cache.flash_mut().core_mut();
-        let mut timeline = timeline.and_then(DeviceCore::end_timeline);
+        let mut timeline = cache.device_mut().and_then(DeviceCore::end_timeline);
         if figures.host_side.is_some() {
             let requests = self.workload.len();
             timeline

@@ -2,8 +2,7 @@
 
 use crate::cache::ReadFill;
 use crate::cache::sample::{QueueSampler, Samples};
-use crate::device::DeviceCore;
-use crate::flash::FlashState;
+use crate::device::{DeviceCore, FlashState};
 use crate::run::front::{Front, HostSide};
 use crate::run::metadata_budget::Capacity;
 use crate::run::replay::LoopTimes;
@@ -43,12 +42,14 @@ impl Figures {
             samples,
             stats: cache.stats().since(before),
             dirty_pages_left: cache.dirty_pages_left(),
-            flash: cache.flash().flash_state(),
+            flash: cache.device().map(DeviceCore::flash_state),
             host_side: None,
             loop_times: None,
         }
     }
 }
+
+type SchemeFigures = serde_json::Map<String, serde_json::Value>;
 
 /// Entries of a record besides figures.
 pub(crate) struct Recording<'a> {
@@ -88,6 +89,19 @@ impl Recording<'_> {
         }
     }
 
+    /// Counters, and the figures of the scheme beside them.
+    fn count_fields(&self, counts: &Counts, stats: &SchemeStats) -> (CountFields, SchemeFigures) {
+        let stats = stats.iter();
+        let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
+        let mut stats: SchemeFigures = stats.collect();
+        let parts = self.spec.count_parts(self.modelled);
+        let mut fields = CountFields::new(counts, self.arrival_corrections, parts);
+        // Decisions that the engine of a scheme counts, under its name in the result record.
+        let zero = stats.shift_remove("zero_cqct_decisions");
+        fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
+        (fields, stats)
+    }
+
     /// The record of a run on `cache`, whose `figures` are those of the end of its trace.
     pub fn record(&self, cache: &dyn CacheState, figures: Figures) -> ResultRecord {
         let Figures {
@@ -99,7 +113,7 @@ impl Recording<'_> {
             host_side,
             loop_times,
         } = &figures;
-        let mut measures = cache.flash().measures();
+        let mut measures = cache.device().map(DeviceCore::measures);
         if let Some((measures, host)) = measures.as_mut().zip(host_side.as_ref()) {
             (measures.latency, measures.backlog) = (host.response, host.backlog);
         }
@@ -109,14 +123,7 @@ impl Recording<'_> {
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
-        let stats = stats.iter();
-        let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
-        let mut stats: serde_json::Map<String, serde_json::Value> = stats.collect();
-        let parts = spec.count_parts(self.modelled);
-        let mut fields = CountFields::new(c, self.arrival_corrections, parts);
-        // Decisions that the engine of a scheme counts, under its name in the result record.
-        let zero = stats.shift_remove("zero_cqct_decisions");
-        fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
+        let (counts, scheme_stats) = self.count_fields(c, stats);
         ResultRecord {
             schema: SCHEMA.to_owned(),
             trace: self.trace.clone(),
@@ -126,43 +133,28 @@ impl Recording<'_> {
             cache_pages: u64::from(self.capacity.frames),
             meta_bytes_charged: self.capacity.metadata,
             page_bytes: spec.page.bytes(),
-            device: spec
-                .device
-                .as_ref()
-                .map_or("none".to_owned(), |d| d.name.clone()),
+            device: device.map_or("none".to_owned(), |d| d.name.clone()),
             seed: spec.seed,
             version: self.version.to_owned(),
             reading: self.conditions(),
-            counts: fields,
+            counts,
             ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
-            service_ns: host_side
-                .as_ref()
-                .filter(|_| waits_at_front)
-                .map(|host| host.service),
+            service_ns: (host_side.as_ref().filter(|_| waits_at_front)).map(|host| host.service),
             backlog: measures.and_then(|m| m.backlog),
             write_pace: host_side.as_ref().and_then(|host| host.write_pace),
-            throughput: loop_times
-                .as_ref()
+            throughput: (loop_times.as_ref())
                 .and_then(|times| Throughput::of(times.elapsed().0, times.held().0, c)),
             evict_wait_ns: measures.map(|m| m.evict_wait),
             evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
-            victim_valid_pages_mean: flash
-                .as_ref()
+            victim_valid_pages_mean: (flash.as_ref())
                 .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
-            erase_counts: flash
-                .as_ref()
+            erase_counts: (flash.as_ref())
                 .map(|flash| EraseCounts::new(&flash.wear.blocks_by_erases)),
             endurance: endurance(spec, cache, flash.as_ref(), c),
-            energy_nj: spec
-                .device
-                .as_ref()
-                .zip(flash.as_ref())
+            energy_nj: (device.zip(flash.as_ref()))
                 .and_then(|(device, flash)| energy(device, flash)),
-            utilisation: cache
-                .flash()
-                .core()
-                .map(DeviceCore::busy_times)
+            utilisation: (cache.device().map(DeviceCore::busy_times))
                 .map(|busy| Utilisation::new(busy.elapsed, &busy.channels, &busy.dies)),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
@@ -170,13 +162,10 @@ impl Recording<'_> {
             dirty_pages_left: *dirty_pages_left,
             final_flush: None,
             hits_by_size: None,
-            unbalance: cache
-                .queues()
-                .filter(|_| spec.unbalance)
-                .map(QueueSampler::report),
+            unbalance: (cache.queues().filter(|_| spec.unbalance)).map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then(|| samples.list_pages.clone()),
-            scheme_stats: stats,
+            scheme_stats,
             config: spec.settings.clone(),
             run: RunInfo::default(),
         }
@@ -195,7 +184,7 @@ fn endurance(
         raw_bytes: device.geometry.pages() * device.geometry.page.bytes(),
         pe_cycles: device.pe_cycles?,
     };
-    let elapsed = cache.flash().core()?.busy_times().elapsed;
+    let elapsed = cache.device()?.busy_times().elapsed;
     let erases = EraseCounts::new(&state?.wear.blocks_by_erases);
     let page = spec.page.bytes();
     Some(Endurance::new(flash, counts, page, elapsed, &erases))

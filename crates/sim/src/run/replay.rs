@@ -86,8 +86,10 @@ impl<'a> Session<'a> {
         let preflush = flags.any(RequestFlags::PREFLUSH);
         let device = spec.device.as_ref();
         let front = device.and_then(|device| Front::new(device, spec.replay, preflush));
-        if flags.any(RequestFlags::FUA) {
-            cache.flash_mut().expect_fua();
+        if flags.any(RequestFlags::FUA)
+            && let Some(device) = cache.device_mut()
+        {
+            device.expect_fua();
         }
         let is_hosted = front.is_some();
         let pace = match spec.replay {
@@ -115,7 +117,11 @@ impl<'a> Session<'a> {
     pub fn expect_arrivals_until(&mut self, last: Nanos) {
         match &mut self.served.front {
             Some(front) => front.expect_arrivals_until(last),
-            None => self.served.cache.flash_mut().expect_arrivals_until(last),
+            None => {
+                if let Some(device) = self.served.cache.device_mut() {
+                    device.requests.completed.expect_arrivals_until(last);
+                }
+            }
         }
     }
 
@@ -127,7 +133,7 @@ impl<'a> Session<'a> {
         let mut pass = self.workload.pass()?;
         let mut at = 0;
         if matches!(self.pace, Pace::Closed(_)) || self.served.front.is_some() {
-            self.served.cache.flash_mut().keep_completions();
+            self.served.keep_completions();
         }
         if warmup == 0 {
             self.start_measuring()?;
@@ -198,7 +204,10 @@ impl<'a> Session<'a> {
             observer.finish()?;
         }
         let (mut figures, ends) = self.end_at(self.issued)?;
-        if !ends || self.served.state().flash().keeps_request_waiting() {
+        // A device that is full never gives room to requests that wait for it.
+        let device = self.served.state().device();
+        let waits = |device: &DeviceCore| device.full.is_some() && device.requests.any();
+        if !ends || device.is_some_and(waits) {
             return Err(self.out_of_room());
         }
         self.take_completions()?;
@@ -219,7 +228,7 @@ impl<'a> Session<'a> {
             if series.lacks(counted) == Some(0) {
                 let times = match front {
                     Some(front) => Some(front.response_times()),
-                    None => state.flash().response_times(),
+                    None => state.device().map(DeviceCore::response_times),
                 };
                 series.row(state, times, self.issued)?;
             }
@@ -244,7 +253,7 @@ impl<'a> Session<'a> {
             });
         }
         if let Some(out) = self.followers.request_log.take() {
-            self.served.cache.flash_mut().keep_completions();
+            self.served.keep_completions();
             // A modelled file system may make no request of the trace's.
             let passed = self.length.warmup.checked_rem(self.workload.len());
             let first = passed.unwrap_or(0);
@@ -312,18 +321,16 @@ impl<'a> Session<'a> {
 
     /// Something waits, and nothing is under way. It waits for room, and the device says so now.
     fn out_of_room(&mut self) -> RunError {
-        let now = self.served.state().flash().rest().max(self.issued);
+        let device = self.served.state().device();
+        let now = device.map_or(self.issued, |device| device.rest().max(self.issued));
         self.served.cache.advance(now);
-        assert!(
-            self.served.state().flash().fault().is_some(),
-            "a request never completes"
-        );
+        assert!(self.served.fault().is_some(), "a request never completes");
         self.full((self.workload.len() * self.length.passes).saturating_sub(1))
     }
 
     /// Had the device room for what this request needs?
     fn check_room(&self, request: u64) -> Result<(), RunError> {
-        match self.served.state().flash().fault() {
+        match self.served.fault() {
             Some(_) => Err(self.full(request)),
             None => Ok(()),
         }
@@ -331,7 +338,7 @@ impl<'a> Session<'a> {
 
     /// The device had no room for what this request needs.
     fn full(&self, request: u64) -> RunError {
-        let full = self.served.state().flash().fault();
+        let full = self.served.fault();
         RunError::DeviceFull {
             request,
             full: Box::new(*full.expect("a device that is full says so")),
@@ -387,7 +394,7 @@ impl<'a> Session<'a> {
                 return Ok(Nanos::ZERO);
             };
             // A completion that is not known yet comes at the next event or later.
-            let next = self.served.state().flash().next_event();
+            let next = self.served.state().next_flash_event();
             if let Some(now) = closed.issue(next) {
                 return Ok(now);
             }
@@ -405,8 +412,7 @@ impl<'a> Session<'a> {
         if let Some((limit, at)) = self
             .served
             .state()
-            .flash()
-            .core()
+            .device()
             .and_then(DeviceCore::timeline_excess)
         {
             return Err(RunError::TimelineMemory { limit, at });
@@ -423,7 +429,10 @@ impl<'a> Session<'a> {
 
     /// A request is complete.
     fn complete(&mut self, done: Completion) -> Result<(), RunError> {
-        self.served.cache.flash_mut().note_request(&done);
+        let rows = (self.served.cache.device_mut()).and_then(DeviceCore::timeline_rows);
+        if let Some(rows) = rows {
+            rows.keep_request(&done);
+        }
         if let Pace::Closed(closed) = &mut self.pace {
             closed.complete(&done);
         }

@@ -6,7 +6,8 @@
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::cache::{Cache, is_plain};
-use crate::flash::{Flash, FlashReport};
+use crate::device::DeviceCore;
+use crate::flash::Flash;
 use destage_record::Counts;
 use destage_scheme::{Frames, PREFETCH, PageLists, Place, Scheme, SchemeStats, Upcoming};
 use destage_trace::RequestSlice;
@@ -16,6 +17,8 @@ use destage_types::{HostRequest, Nanos, RequestRef};
 pub(crate) trait CacheState {
     /// When something happens next without new requests, in the flash or because the scheme named the time.
     fn next_event(&self) -> Nanos;
+    /// The same of the flash alone.
+    fn next_flash_event(&self) -> Nanos;
     fn has_waiting_writes(&self) -> bool;
     fn has_waiting_requests(&self) -> bool;
     fn counts(&self) -> Counts;
@@ -25,8 +28,9 @@ pub(crate) trait CacheState {
     fn queues(&self) -> Option<&QueueSampler>;
     fn frames(&self) -> &Frames;
     fn dirty_pages_left(&self) -> u64;
-    fn flash(&self) -> &dyn FlashReport;
-    /// Is there a device, which keeps time?
+    /// The device, if there is one.
+    fn device(&self) -> Option<&DeviceCore>;
+    /// Does it keep time?
     fn is_timed(&self) -> bool;
     /// The scheme's own figures now.
     fn stats(&self) -> SchemeStats;
@@ -59,12 +63,16 @@ pub(crate) trait RunCache {
     fn reset_counts(&mut self);
     fn observe(&mut self, observer: Box<dyn Observer + Send>);
     fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>>;
-    fn flash_mut(&mut self) -> &mut dyn FlashReport;
+    fn device_mut(&mut self) -> Option<&mut DeviceCore>;
 }
 
 impl<S: Scheme, F: Flash> CacheState for Cache<S, F> {
     fn next_event(&self) -> Nanos {
         self.flash.next_event().min(self.next_ask())
+    }
+
+    fn next_flash_event(&self) -> Nanos {
+        self.flash.next_event()
     }
 
     fn has_waiting_writes(&self) -> bool {
@@ -103,8 +111,8 @@ impl<S: Scheme, F: Flash> CacheState for Cache<S, F> {
         Cache::dirty_pages_left(self)
     }
 
-    fn flash(&self) -> &dyn FlashReport {
-        &self.flash
+    fn device(&self) -> Option<&DeviceCore> {
+        self.flash.core()
     }
 
     fn is_timed(&self) -> bool {
@@ -155,7 +163,7 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
                 let number = number + i as u64;
                 let request = requests.batch.with_sides(head);
                 Cache::serve_at(self, request, number, now, place);
-                if F::TIMED && self.flash.fault().is_some() {
+                if self.flash.core().and_then(DeviceCore::fault).is_some() {
                     return Err(number);
                 }
             }
@@ -214,7 +222,7 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::unobserve(self)
     }
 
-    fn flash_mut(&mut self) -> &mut dyn FlashReport {
-        &mut self.flash
+    fn device_mut(&mut self) -> Option<&mut DeviceCore> {
+        self.flash.core_mut()
     }
 }

@@ -2,10 +2,12 @@
 //! of a device that is fed by hand.
 
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
+use crate::device::DeviceCore;
 use crate::device::latency::LatencyTriple;
 use crate::run::front::{Front, HostSide};
 use crate::run::recording::Figures;
 use crate::run::run_cache::{CacheState, RunCache};
+use destage_device::map::DeviceFull;
 use destage_record::Completion;
 use destage_scheme::SchemeStats;
 use destage_types::{Nanos, RequestRef};
@@ -72,15 +74,35 @@ impl<C: DerefMut<Target: RunCache>> Served<C> {
     /// Takes completed requests from the flash.
     pub fn take_completions(&mut self) -> Vec<Completion> {
         let mut done = std::mem::take(&mut self.done);
-        self.cache.flash_mut().take_completions(&mut done);
+        if let Some(device) = self.cache.device_mut() {
+            device.take_completions(&mut done);
+        }
         done
+    }
+
+    /// Were requests completed since these were taken, if they are kept?
+    pub fn has_completions(&self) -> bool {
+        let device = self.state().device();
+        device.is_some_and(|device| device.requests.completed.has_kept())
+    }
+
+    /// Keeps completed requests from now on.
+    pub fn keep_completions(&mut self) {
+        if let Some(device) = self.cache.device_mut() {
+            device.keep_completions();
+        }
+    }
+
+    /// The device ran out of space.
+    pub fn fault(&self) -> Option<&DeviceFull> {
+        self.state().device()?.fault()
     }
 
     /// Response times so far.
     pub fn response_times(&self) -> Option<&LatencyTriple> {
         match self.front() {
             Some(front) => Some(front.response_times()),
-            None => self.state().flash().response_times(),
+            None => self.state().device().map(DeviceCore::response_times),
         }
     }
 

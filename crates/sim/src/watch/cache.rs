@@ -6,7 +6,6 @@ use super::{WatchWindow, seconds};
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::device::DeviceCore;
-use crate::flash::FlashReport;
 use crate::run::run_cache::{CacheState, RunCache};
 use crate::run::spec::RunSpec;
 use destage_record::scene::SceneGeometry;
@@ -61,12 +60,17 @@ impl<'a> WatchedCache<'a> {
             return Err(RunError::Watch(format!(
                 "the window begins at {}, but the run ends at {}; choose an earlier time, or a request of the trace",
                 seconds(self.window.from),
-                seconds(self.inner.state().flash().rest())
+                seconds(
+                    self.inner
+                        .state()
+                        .device()
+                        .map_or(Nanos::ZERO, DeviceCore::rest)
+                )
             )));
         }
         let geometry = SceneGeometry {
             frames: self.inner.state().frames().capacity() as u32,
-            ..(self.inner.state().flash().core())
+            ..(self.inner.state().device())
                 .map(DeviceCore::scene_geometry)
                 .unwrap_or_default()
         };
@@ -177,7 +181,7 @@ impl RunCache for WatchedCache<'_> {
 
     fn drain(&mut self) {
         while self.stage != Stage::After {
-            match self.inner.state().flash().next_event() {
+            match self.inner.state().next_flash_event() {
                 Nanos::NEVER => break,
                 next => self.pass_time(next),
             }
@@ -203,7 +207,7 @@ impl RunCache for WatchedCache<'_> {
         self.recorder.unobserve()
     }
 
-    fn flash_mut(&mut self) -> &mut dyn FlashReport {
-        self.inner.flash_mut()
+    fn device_mut(&mut self) -> Option<&mut DeviceCore> {
+        self.inner.device_mut()
     }
 }

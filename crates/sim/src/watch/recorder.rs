@@ -179,7 +179,7 @@ impl Recorder {
     }
 
     fn record_block_changes(&mut self, cache: &dyn CacheState, at: u64) {
-        let Some(core) = cache.flash().core() else {
+        let Some(core) = cache.device() else {
             return;
         };
         let geometry = core.scene_geometry();

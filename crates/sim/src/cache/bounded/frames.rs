@@ -138,12 +138,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The first dirty page in the scheme's order that the flash has room for, and a page before it without room.
     fn next_for_flash(&self, now: Nanos) -> (Option<Slot>, Option<Lpn>) {
-        let has_room = self.flash.has_room();
+        let has_room = self.flash.has_room(None);
         let (mut next, mut refused) = (None, None);
         self.scheme.next_victims(&view!(self, now), &mut |slot| {
             if self.frames.is_dirty(slot) {
                 let lpn = self.frames.lpn(slot);
-                match has_room && self.flash.can_hand_over(lpn) {
+                match has_room && self.flash.has_room(Some(lpn)) {
                     true => next = Some(slot),
                     false => refused = Some(lpn),
                 }

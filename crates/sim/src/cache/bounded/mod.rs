@@ -199,7 +199,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             write.extents.clear();
             self.bounded.extents = write.extents;
         } else {
-            write.flash = self.flash.leave_open();
+            write.flash = self.leave_open();
             self.scheme
                 .on_notice(SchemeNotice::RequestWaits(r), &view!(self, r.now));
             self.left_open = true;
@@ -209,6 +209,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             pages: r.pages,
             hits,
         }
+    }
+
+    /// The current request waits for frames, and goes on later: gives its name, where time is kept.
+    fn leave_open(&mut self) -> u32 {
+        let core = self.flash.core_mut();
+        core.map_or(0, |core| core.requests.leave_open())
     }
 
     /// Writes the next pages of a request as far as there are frames. Is it done?
@@ -309,7 +315,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.hit_written::<false>(slot, a);
         if in_place {
-            self.flash.replace_in_open_unit(a.lpn);
+            if let Some(core) = self.flash.core_mut() {
+                core.version_is_replaced(a.lpn);
+            }
             self.frames.clean(slot);
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
@@ -349,7 +357,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.tell_request(write.index);
             let resumed = SchemeNotice::RequestResumed(&write.request(now));
             self.scheme.on_notice(resumed, &view!(self, now));
-            self.flash.resume_request(write.flash);
+            if let Some(core) = self.flash.core_mut() {
+                core.requests.resume(write.flash, core.now);
+            }
             let done = self.go_on(&mut write, now);
             any |= done || write.next != before;
             if done {
@@ -357,7 +367,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 self.end_waiting(&write, now);
                 continue;
             }
-            write.flash = self.flash.leave_open();
+            write.flash = self.leave_open();
             let waits = SchemeNotice::RequestWaits(&write.request(now));
             self.scheme.on_notice(waits, &view!(self, now));
             self.tell_request(self.observed);

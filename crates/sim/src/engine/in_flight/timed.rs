@@ -96,7 +96,7 @@ impl InFlight {
     fn write_back_timed(&mut self, core: &mut DeviceCore, token: u32, op: &InFlightOp, end: Nanos) {
         core.waits.end(1);
         self.ops[token].started = Some(end);
-        self.note_end(op.lpn, end);
+        core.waits.note_end(op.lpn, end);
         core.versions.timed(token, op.lpn, end);
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
@@ -120,7 +120,7 @@ impl InFlight {
         if let Some(pending) = &mut self.pending_writes {
             pending.clear(lpn);
         }
-        self.note_end(lpn, times.end);
+        core.waits.note_end(lpn, times.end);
         let request = core.requests.present();
         let request = core.requests.extend(request, counted.end(times));
         let counts = role == OpRole::Caused && request.timed;
@@ -177,7 +177,7 @@ impl InFlight {
                     return None;
                 }
                 self.ops[token].started = Some(times.end);
-                self.note_end(op.lpn, times.end);
+                core.waits.note_end(op.lpn, times.end);
                 let started = self.write_back_started(core, token, times.start);
                 core.versions.timed(token, op.lpn, times.end);
                 return Some(started);
@@ -209,13 +209,7 @@ impl InFlight {
         // Whether the next one is a read or a program is random: what most of them have in common
         // is done without asking.
         let program = op.is_program();
-        let flushed = op.is_flushed();
-        core.waits.end(u32::from(flushed));
-        let end = if flushed { times.end } else { Nanos::ZERO };
-        self.latest_end = self.latest_end.max(end);
-        if let Some(ends) = self.ends.as_mut().filter(|_| flushed) {
-            ends.note(op.lpn, end);
-        }
+        core.waits.end_if(op.is_flushed(), op.lpn, times.end);
         if program && self.watches_programs(core) {
             self.watched_program(core, op, token, times);
         } else if !program && op.role != OpRole::Read {

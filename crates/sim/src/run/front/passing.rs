@@ -2,6 +2,7 @@
 //! hand.
 
 use super::{Front, OwnedRequest};
+use crate::device::DeviceCore;
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::served::Served;
@@ -86,7 +87,7 @@ pub(crate) trait HostedCache {
     /// Lets the commands into the cache that are due at `now`, and takes those that are done.
     fn let_in(&mut self, now: Nanos) -> Result<(), Self::Fault> {
         // At most instants the device alone does something.
-        if self.next_at_front() > now && !self.served().state().flash().has_completions() {
+        if self.next_at_front() > now && !self.served().has_completions() {
             return Ok(());
         }
         let Some(mut front) = self.served_mut().front.take() else {
@@ -107,9 +108,11 @@ pub(crate) trait HostedCache {
         loop {
             front.settle(now);
             let waits = || self.served().state().has_waiting_writes();
-            let Some(command) = front.due(now, waits, || {
-                self.served().state().flash().collection_debt()
-            }) else {
+            let debt = || {
+                let device = self.served().state().device();
+                device.map_or(0, DeviceCore::collection_debt)
+            };
+            let Some(command) = front.due(now, waits, debt) else {
                 return Ok(());
             };
             let (request, index) = front.request(command);
@@ -124,7 +127,7 @@ pub(crate) trait HostedCache {
 
     /// Tells the front what the cache has completed, which may end later.
     fn tell_completed(&mut self, front: &mut Front) {
-        if !self.served().state().flash().has_completions() {
+        if !self.served().has_completions() {
             return;
         }
         let mut done = self.served_mut().take_completions();

@@ -3,11 +3,8 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
-mod report;
-
-pub use report::{DeviceMeasures, FlashReport, FlashState};
-
-use crate::device::requests::Requests;
+use crate::device::DeviceCore;
+use destage_record::Counts;
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -49,28 +46,25 @@ pub struct Program {
 ///
 /// Methods with a body have none for flash without time; those for a cache in flash are for devices that have one, and
 /// those of open units for drives with units (D-8).
-pub trait Flash: FlashReport {
+pub trait Flash {
     /// Does it keep time? Without time there is no background work.
     const TIMED: bool;
+
+    /// The device, if there is one.
+    fn core(&self) -> Option<&DeviceCore> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        None
+    }
 
     /// The view that schemes have of the flash.
     fn view(&self) -> &dyn DeviceView;
 
     /// Does flash hold data of the page?
     fn is_mapped(&self, lpn: Lpn) -> bool;
-
-    /// Reads the mapping of the pages `numbers`, so that it is in the processor's cache when they are
-    /// served. The result keeps the compiler from dropping the reads and has no meaning, like what
-    /// `numbers` holds afterwards.
-    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.core().map_or(0, |core| core.map.prefetch(numbers))
-    }
-
-    /// Logical pages there are; without end if there is no device.
-    fn pages(&self) -> u64 {
-        self.core()
-            .map_or(u64::MAX, |core| core.map.logical_pages())
-    }
 
     /// A request begins; the operations up to [`Flash::end`] belong to it.
     fn begin(&mut self, index: u64, op: Op, now: Nanos);
@@ -91,6 +85,25 @@ pub trait Flash: FlashReport {
     /// may be issued; that instant is the answer.
     fn step(&mut self, until: Nanos) -> Option<Nanos>;
 
+    /// When something happens next without new requests.
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// The measured part begins with the next request.
+    fn start_measuring(&mut self) {
+        if let Some(core) = self.core_mut() {
+            core.start_measuring();
+        }
+    }
+
+    /// What flash adds to the counters in the measured part so far: work beside programming host data, and reads before
+    /// background programs that have started.
+    fn traffic(&self) -> Counts {
+        self.core()
+            .map_or_else(Counts::default, DeviceCore::traffic)
+    }
+
     /// The request reads `sectors` sectors of a page from the cache.
     fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
 
@@ -105,13 +118,6 @@ pub trait Flash: FlashReport {
     /// The data of a read miss enter the cache; `read` says that flash had some of them and
     /// [`Flash::read`] was called.
     fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
-
-    /// The request goes past the cache with newer data of a page, of which nothing is dirty there any more.
-    fn cache_superseded(&mut self, lpn: Lpn) {
-        if let Some(core) = self.core_mut() {
-            core.versions.superseded(lpn);
-        }
-    }
 
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     ///
@@ -153,13 +159,8 @@ pub trait Flash: FlashReport {
         false
     }
 
-    /// Can the flash take any page now?
-    fn has_room(&self) -> bool {
-        true
-    }
-
-    /// Can the flash take this page now?
-    fn can_hand_over(&self, _lpn: Lpn) -> bool {
+    /// Can the flash take this page now, or any if none is given?
+    fn has_room(&self, _lpn: Option<Lpn>) -> bool {
         true
     }
 
@@ -184,32 +185,6 @@ pub trait Flash: FlashReport {
     /// All pages of a flush were handed over: open units with data of these pages, `None` for all, are closed,
     /// and the request waits for the programs of these pages that are under way, old data or new. It waited for this.
     fn end_flush(&mut self, _request: u32, _of: Option<&[Lpn]>) {}
-
-    /// The current request replaces the data of a page in its open unit.
-    fn replace_in_open_unit(&mut self, lpn: Lpn) {
-        if let Some(core) = self.core_mut() {
-            core.version_is_replaced(lpn);
-        }
-    }
-
-    /// The current request waits until [`Flash::end_flush`]: gives its name, where time is kept.
-    fn begin_flush(&mut self) -> u32 {
-        let requests = self.core_mut().map(|core| &mut core.requests);
-        requests.map_or(0, Requests::wait_for_flush)
-    }
-
-    /// The current request waits for frames, and goes on later: gives its name, where time is kept.
-    fn leave_open(&mut self) -> u32 {
-        let requests = self.core_mut().map(|core| &mut core.requests);
-        requests.map_or(0, Requests::leave_open)
-    }
-
-    /// The request is the current one again, and may get its last frame now.
-    fn resume_request(&mut self, request: u32) {
-        if let Some(core) = self.core_mut() {
-            core.requests.resume(request, core.now);
-        }
-    }
 }
 
 /// No device: every page is mapped, and nothing takes time.
@@ -243,5 +218,3 @@ impl Flash for CacheOnly {
         None
     }
 }
-
-impl FlashReport for CacheOnly {}

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 const LEAST: usize = 1024;
 
 /// Latest known ends of the programs of each page. Those that are over are forgotten now and then.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct PageEnds {
+#[derive(Clone, Debug, Default)]
+pub(super) struct PageEnds {
     ends: BTreeMap<Lpn, Nanos>,
     now: Nanos,
     forget_at: usize,
