@@ -1,9 +1,8 @@
 //! Figures by which a trace and its twin are compared.
 
 use super::state::pages;
-use super::touched::Map;
 use destage_trace::RecentSets;
-use destage_types::{Nanos, Op};
+use destage_types::{Nanos, NumberMap, Op};
 
 /// Sizes of the buffers, in MiB.
 pub const CURVE_MIB: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -17,7 +16,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// An LRU list of pages. Reads touch what is there.
 struct Buffer {
-    index: Map<u32>,
+    index: NumberMap<u64, u32>,
     /// Page, newer and older neighbour.
     nodes: Vec<(u64, u32, u32)>,
     capacity: usize,
@@ -29,7 +28,7 @@ struct Buffer {
 impl Buffer {
     fn new(capacity: usize) -> Buffer {
         Buffer {
-            index: Map::default(),
+            index: NumberMap::default(),
             nodes: Vec::new(),
             capacity,
             newest: END,
@@ -134,7 +133,7 @@ const WRITTEN: Marks = 4;
 pub struct LikenessCount {
     write_curve: LruCurve,
     curve: LruCurve,
-    pages: Map<Marks>,
+    pages: NumberMap<u64, Marks>,
     frequent: u64,
     /// Pages written, and those of them that were written before.
     writes: [u64; 2],
@@ -187,7 +186,7 @@ impl LikenessCount {
         LikenessCount {
             write_curve: LruCurve::of_writes(),
             curve: LruCurve::new(true),
-            pages: Map::default(),
+            pages: NumberMap::default(),
             frequent: 0,
             writes: [0; 2],
             reads: [0; 2],

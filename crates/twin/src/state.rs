@@ -2,7 +2,8 @@
 
 use super::bins::{RUN_BINS, class, run_bin};
 use super::stack::PageStack;
-use super::touched::{BLOCK, Map, PackedSlot, StackSlot, TouchedPages, block_of};
+use super::touched::{BLOCK, PackedSlot, StackSlot, TouchedPages, block_of};
+use destage_types::NumberMap;
 
 /// Entries of a list of streams that are used.
 const STREAMS: usize = 4096;
@@ -51,7 +52,7 @@ pub struct State {
     /// By operation and run bin, the newest last.
     streams: [[Vec<Stream>; RUN_BINS]; 2],
     /// How many streams of an operation end at a sector, where that is asked for.
-    ends: Option<[Map<u32>; 2]>,
+    ends: Option<[NumberMap<u64, u32>; 2]>,
     /// Page accesses by operation and what the page was: untouched, written, read only.
     pub accesses: [[u64; 3]; 2],
 }

@@ -1,29 +1,6 @@
 //! Where pages are that were accessed, found by their numbers.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Mixes page numbers and sectors: the default hasher would be most of the time of a request.
-#[derive(Default)]
-pub struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        let x = (self.0 ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = x ^ (x >> 32);
-    }
-}
-
-/// A map that is never iterated.
-pub type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
+use destage_types::NumberMap;
 
 /// Where a page is: in which stack, 0 or 1, and in which of its slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +39,7 @@ impl PackedSlot {
 #[derive(Default)]
 pub struct TouchedPages {
     /// Where in `places` the pages of a block are, of which at least one was accessed.
-    blocks: Map<u32>,
+    blocks: NumberMap<u64, u32>,
     places: Vec<[PackedSlot; BLOCK]>,
 }
 

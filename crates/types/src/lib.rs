@@ -13,6 +13,7 @@
 pub mod geometry;
 pub mod ids;
 pub mod nearest;
+pub mod number_map;
 pub mod operation;
 pub mod request;
 pub mod rng;
@@ -22,6 +23,7 @@ pub mod units;
 pub use geometry::{Axis, Geometry, PageSize, PlaneAddress, QueuePer, StaticLayout};
 pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
 pub use nearest::nearest;
+pub use number_map::NumberMap;
 pub use operation::{Class, OpActivity, OpKind, OpPhase, PhaseKind};
 pub use request::{
     Extent, HostRequest, Op, RequestBatch, RequestFlags, RequestOrigin, RequestRef, Tag,

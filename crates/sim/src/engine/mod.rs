@@ -88,9 +88,9 @@ impl Engine {
         let suspends = config.suspend == Suspend::ProgramErase;
         let in_flash = cache_region.is_some();
         let overtakes = reads_first || passes_jobs || multi_plane.is_some() || in_flash || suspends;
-        in_flight.pending_writes = overtakes.then(PendingWrites::new);
+        in_flight.pending_writes = overtakes.then(PendingWrites::default);
         in_flight.reads_pass_started = suspends;
-        in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
+        in_flight.pending_cache_writes = in_flash.then(PendingWrites::default);
         Engine {
             core: DeviceCore::new(config, Nand::new(&nand), map),
             in_flight,

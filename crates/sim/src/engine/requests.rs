@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::in_flight::OpRole;
-use super::pending_writes::PendingWrites;
 use crate::device::DeviceCore;
 use crate::flash::{Cause, Flash, Program};
 use destage_device::map::PhysicalPage;
@@ -69,9 +68,7 @@ impl Flash for Engine {
         let plane = self.wanted_plane(program.unit, program.channel);
         if plane.is_some() {
             // The read before a program may be on another chip, and the program be overtaken.
-            self.in_flight
-                .pending_writes
-                .get_or_insert_with(PendingWrites::new);
+            self.in_flight.pending_writes.get_or_insert_default();
         }
         let placed = self.place(lpn, plane);
         let token = written_back.then(|| self.in_flight.add_hand_over(&mut self.core, lpn));
