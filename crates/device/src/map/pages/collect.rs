@@ -322,9 +322,9 @@ impl PageMap {
     ) -> PlaneId {
         let chips = self.chip_free.len() as u32;
         let after = self.gc.last_chip + 1;
-        let layout = &self.layout;
+        let on = |chip: ChipId| self.groups.row(chip.0).channel;
         let chips = (0..chips).map(|step| ChipId((after + step) % chips));
-        let chips = chips.filter(|&chip| channel.is_none_or(|c| layout.channel(chip) == c));
+        let chips = chips.filter(|&chip| channel.is_none_or(|channel| on(chip) == channel));
         let chip = chips.min_by_key(|&chip| load(chip));
         let chip = chip.expect("a device and each of its channels have a chip at least");
         self.gc.last_chip = chip.0;

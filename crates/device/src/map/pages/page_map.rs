@@ -15,7 +15,7 @@ use crate::map::divisor::Divisor;
 use crate::map::groups::{BlockGroups, GroupUnits};
 use crate::map::places::PlaceMap;
 use crate::map::shape::UnitShape;
-use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
+use destage_types::{ChipId, Lpn, PlaneId, Ppn};
 
 /// A page-level mapping. See the module.
 #[derive(Clone, Debug)]
@@ -32,12 +32,9 @@ pub struct PageMap {
     /// Unit with the fewest free pages of every chip, the first of equals.
     pub(super) tightest: Vec<u32>,
     pub(super) free_space: FreeSpace,
-    pub(super) layout: StaticLayout,
     pub(super) frontier: FlashUnit,
-    pub(super) pages: u64,
     pub(super) data_per_block: u32,
     pub(super) threshold_per_chip: u64,
-    pub(super) free: u64,
 }
 
 impl PageMap {
@@ -64,12 +61,9 @@ impl PageMap {
             free_space: FreeSpace::new(chips),
             shape: config.shape(),
             groups,
-            layout,
             frontier: config.frontier,
-            pages: g.pages(),
             data_per_block: rules.data,
             threshold_per_chip: config.gc_threshold_pages_per_chip(),
-            free: g.pages(),
         }
     }
 
@@ -118,7 +112,6 @@ impl PageMap {
         let others = u32::from(taken.summary.is_some());
         let full = self.places.blocks.wrote(taken.block, taken.pages, others);
         let used = u64::from(taken.pages + others);
-        self.free -= used;
         self.chip_free[row.chip.index()] -= used;
         self.gc.free[row.gc as usize] -= used;
         let tightest = &mut self.tightest[row.chip.index()];
@@ -176,7 +169,6 @@ impl PageMap {
         self.frontiers.erased(unit);
         self.chip_free[chip.index()] += pages;
         self.gc.free[gc as usize] += pages;
-        self.free += pages;
         if self.tightest[chip.index()] == unit {
             let units = self.groups.frontiers_of_chip(chip).iter();
             let tightest = units.min_by_key(|&unit| self.frontiers.free(unit));
@@ -205,9 +197,9 @@ impl PageMap {
             unit_pages: u64::from(blocks) * u64::from(self.shape.places),
             unit_free: self.frontiers.free(unit),
             collects: self.gc.on,
-            device_free: self.free,
+            device_free: self.free_pages(),
             device_valid: self.places.mapped(),
-            device_pages: self.pages,
+            device_pages: self.pages(),
             logical: self.places.logical(),
         })
     }

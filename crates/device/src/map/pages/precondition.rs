@@ -43,7 +43,6 @@ impl Preconditioning for PageMap {
     fn filled_stripes(&mut self, stripes: u32) {
         let of_plane = u64::from(stripes) * u64::from(self.shape.places);
         let of_chip = of_plane * u64::from(self.planes() / self.groups.chips);
-        self.free -= of_plane * u64::from(self.planes());
         self.chip_free.iter_mut().for_each(|free| *free -= of_chip);
         (0..self.groups.chips).for_each(|chip| self.free_space.changed(ChipId(chip)));
         self.frontiers.filled_stripes(stripes);

@@ -54,8 +54,8 @@ impl PageMap {
     }
 
     /// Pages of the device.
-    pub const fn pages(&self) -> u64 {
-        self.pages
+    pub fn pages(&self) -> u64 {
+        self.shape.all_places()
     }
 
     /// Pages of a block.
@@ -64,8 +64,8 @@ impl PageMap {
     }
 
     /// Pages that can be written without an erase, summary pages included.
-    pub const fn free_pages(&self) -> u64 {
-        self.free
+    pub fn free_pages(&self) -> u64 {
+        self.chip_free.iter().sum()
     }
 }
 
