@@ -191,7 +191,7 @@ impl FlashCommand {
         self
     }
 
-    /// The same, behind all host and GC programs submitted to the chip before.
+    /// The same, behind all host programs submitted to the chip before.
     pub const fn in_order(mut self) -> FlashCommand {
         self.in_order = true;
         self

@@ -77,7 +77,7 @@ impl Nand {
     pub fn started(&self, kind: OpKind) -> u64 {
         let of = |lane: &Lane| {
             // Without one that has its bus, but not yet.
-            let granted = lane.kind == kind && lane.awaits_granted_bus(self.clock);
+            let granted = lane.op.kind == kind && lane.awaits_granted_bus(self.clock);
             lane.started[kind as usize] - u64::from(granted)
         };
         self.lanes.iter().map(of).sum()
@@ -92,9 +92,9 @@ impl Nand {
             ..lane.done()
         };
         if lane.awaits_granted_bus(self.clock) {
-            stats.done[lane.kind as usize] -= 1;
-            let bytes = u64::from(lane.moves);
-            match lane.kind {
+            stats.done[lane.op.kind as usize] -= 1;
+            let bytes = u64::from(lane.op.bytes);
+            match lane.op.kind {
                 OpKind::Read => stats.bytes_read -= bytes,
                 _ => stats.bytes_programmed -= bytes,
             }

@@ -16,8 +16,6 @@ struct JobStretch {
     done: u32,
     /// Number of the operation whose turn is next.
     number: u64,
-    /// Number of the last operation of the job that holds others back, see [`WaitingOp::holds`].
-    last_program: u64,
     /// The run after this one; without one, what comes after is `last`.
     next: u32,
     /// Last operation of the job, in the pool.
@@ -117,7 +115,6 @@ impl JobQueue {
             count: 1,
             done: 0,
             number,
-            last_program: 0,
             next: NONE,
             last: NONE,
         };
@@ -131,13 +128,12 @@ impl JobQueue {
         at
     }
 
-    /// The job is complete: `last` in the pool follows its last run, `last_program` is the number
-    /// of its last operation that holds others back.
-    pub fn close(&mut self, draft: &JobDraft<'_>, last: u32, last_program: u64) {
+    /// The job is complete: `last` in the pool follows its last run.
+    pub fn close(&mut self, draft: &JobDraft<'_>, last: u32) {
         let mut at = draft.first;
         while at != NONE {
             let run = &mut self.list[at as usize];
-            (run.last, run.last_program) = (last, last_program);
+            run.last = last;
             at = run.next;
         }
     }
@@ -148,7 +144,6 @@ impl JobQueue {
         let run = &mut self.list[at as usize];
         let mut entry = run.turns[(run.done % 2) as usize];
         entry.number = run.number;
-        entry.holds = run.number <= run.last_program;
         run.done += 1;
         run.number += 1;
         if run.done < run.count {

@@ -44,7 +44,7 @@
 //!   place by number and enters at the instant the last of them ends, as a state change of that
 //!   instant;
 //! - a read marked [`FlashCommand::in_order`], and the first operation of a job, while a program or
-//!   copyback of host or GC class with a smaller number waits for the same chip, whether that is
+//!   copyback of host class with a smaller number waits for the same chip, whether that is
 //!   itself eligible or not. This is how a read of a page whose program is pending goes after that
 //!   program, and how a collection reads only what has been written.
 //!

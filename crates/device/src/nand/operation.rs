@@ -102,20 +102,29 @@ impl Durations {
     }
 }
 
-/// Fields of an operation that its lane needs when it starts.
-#[derive(Clone, Copy)]
-pub(super) struct OpStart {
+/// An operation that a lane runs or has suspended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningOp {
     pub number: u64,
-    pub first_bus: u64,
-    pub array: u64,
-    pub last_bus: u64,
     pub token: u32,
+    /// Bytes that it moves.
     pub bytes: u32,
+    /// Operations that wait for it.
     pub dependents: u32,
     pub kind: OpKind,
     pub class: Class,
     pub notify: bool,
+    /// It is the last of a job.
     pub ends_job: bool,
+}
+
+/// An operation that starts, with its times.
+#[derive(Clone, Copy)]
+pub(super) struct OpStart {
+    pub op: RunningOp,
+    pub first_bus: u64,
+    pub array: u64,
+    pub last_bus: u64,
 }
 
 /// A waiting operation.
@@ -148,8 +157,7 @@ pub(super) struct WaitingOp {
     pub class: Class,
     /// List it belongs to when it may start.
     pub home: u8,
-    /// Operations marked in-order behind it wait until it has started: a program of host or GC
-    /// class, or an operation of a GC job before such a program.
+    /// Operations marked in-order behind it wait until it has started: a program of host class.
     pub holds: bool,
     pub notify: bool,
     /// It is the last of a job.
@@ -184,7 +192,7 @@ impl WaitingOp {
         self.of_drive != NONE && self.planes > 1 && self.kind == OpKind::Program
     }
 
-    /// Does it go behind the programs of host and GC class submitted before: a marked read, or the first
+    /// Does it go behind the programs of host class submitted before: a marked read, or the first
     /// operation of a job?
     #[inline]
     pub fn in_order(&self) -> bool {
@@ -194,17 +202,19 @@ impl WaitingOp {
     #[inline]
     pub fn start(&self) -> OpStart {
         OpStart {
-            number: self.number,
+            op: RunningOp {
+                number: self.number,
+                token: self.token,
+                bytes: self.bytes,
+                dependents: self.dependents,
+                kind: self.kind,
+                class: self.class,
+                notify: self.notify,
+                ends_job: self.ends_job,
+            },
             first_bus: self.first_bus,
             array: self.array,
             last_bus: self.last_bus,
-            token: self.token,
-            bytes: self.bytes,
-            dependents: self.dependents,
-            kind: self.kind,
-            class: self.class,
-            notify: self.notify,
-            ends_job: self.ends_job,
         }
     }
 
@@ -242,7 +252,7 @@ impl WaitingOp {
                 (false, Class::Host) if shared.read_first & read => FIRST,
                 (false, _) => list_of(class),
             },
-            holds: kind.programs() & !class.is_background(),
+            holds: kind.programs() & (class == Class::Host),
             notify: command.notify_end | (class == Class::Background),
             ends_job: false,
             plain: (command.planes == 1) & (kind != OpKind::Copyback),

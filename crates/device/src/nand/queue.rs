@@ -9,12 +9,6 @@ use super::{Class, OpId, OpKind};
 /// Lists of operations that wait for another one, as bits of [`LaneQueue::filled`].
 const ALL_BLOCKED: u16 = 1 << BLOCKED_HOLDING | 1 << BLOCKED;
 
-#[cfg(test)]
-thread_local! {
-    /// Operations looked at in search of what holds others back.
-    pub(super) static LOOKED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     head: u32,
@@ -246,28 +240,15 @@ impl LaneQueue {
     }
 
     /// [`LaneQueue::candidate`] where operations marked in-order wait. Of these only the first of a
-    /// class needs a look: what holds it back holds back the others, so the time this takes does not grow
-    /// with the backlog.
-    ///
-    /// Programs of the host lists need no look: they are eligible and stand before what is marked, or are
-    /// in jobs that are held back by the same programs.
+    /// class needs a look: what holds it back holds back the others. Programs of the host that may start
+    /// need none: they stand before what is marked.
     fn first_eligible(&self, filled: u16, pool: &OpPool) -> u32 {
         if filled & (1 << HELD | 1 << FIRST) != 0 {
             return self.lists[filled.trailing_zeros() as usize].head;
         }
-        let gc = list_of(Class::Gc);
-        // Few: operations of jobs that have started.
-        let limit = self
-            .first_holding(pool, gc, u64::MAX)
-            .min(self.first_holding(pool, HELD, u64::MAX))
-            .min(self.first_number(pool, BLOCKED_HOLDING));
+        let limit = self.first_number(pool, BLOCKED_HOLDING);
         for list in Class::ALL.map(list_of) {
-            let (mut limit, number) = (limit, self.first_number(pool, marked(list)));
-            // Jobs of GC class that hold back one of their own list stand behind it, and if their first one
-            // may not start, what it waits for comes before all that they hold back.
-            if list < gc && number < FREE {
-                limit = limit.min(self.first_holding(pool, marked(gc), number));
-            }
+            let number = self.first_number(pool, marked(list));
             let other = self.first_number(pool, list);
             if number <= limit && number < other {
                 return self.lists[marked(list) as usize].head;
@@ -286,21 +267,6 @@ impl LaneQueue {
             NONE => FREE,
             slot => pool[slot].number,
         }
-    }
-
-    /// Number of the first operation of a list that holds back what is marked, if that is below `limit`;
-    /// [`FREE`] without one.
-    fn first_holding(&self, pool: &OpPool, list: u8, limit: u64) -> u64 {
-        let mut slot = self.lists[list as usize].head;
-        while slot != NONE && pool[slot].number < limit {
-            #[cfg(test)]
-            LOOKED.with(|looked| looked.set(looked.get() + 1));
-            if pool[slot].holds {
-                return pool[slot].number;
-            }
-            slot = pool[slot].next;
-        }
-        FREE
     }
 
     /// Puts an entry at its place by number, nearly always the tail.

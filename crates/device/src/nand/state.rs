@@ -36,7 +36,7 @@ impl Lane {
             Phase::Last => {
                 let rest = self.until.saturating_sub(now);
                 // Its data may still wait for the bus.
-                match self.kind {
+                match self.op.kind {
                     OpKind::Read => rest.min(self.last_bus),
                     _ => rest,
                 }
@@ -119,7 +119,8 @@ impl Nand {
         let lane = self.lane_of(chip);
         let serves = u32::from(self.serves(lane, OpKind::Program));
         let suspended = self.suspended_on(chip);
-        let program = suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
+        let program =
+            suspended.filter(|s| s.op.kind == OpKind::Program && s.op.class == Class::Host);
         lane.queue.host_writes + serves + u32::from(program.is_some())
     }
 
@@ -164,14 +165,14 @@ impl Nand {
 
     #[inline]
     fn serves(&self, lane: &Lane, kind: OpKind) -> bool {
-        lane.kind == kind && lane.class == Class::Host && lane.is_running(self.clock)
+        lane.op.kind == kind && lane.op.class == Class::Host && lane.is_running(self.clock)
     }
 
     /// Kind and class of the operation a chip runs.
     pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
         let (lane, now) = (self.lane_of(chip), self.clock);
         let serves = lane.is_running(now) && !lane.awaits_granted_bus(now);
-        serves.then_some((lane.kind, lane.class))
+        serves.then_some((lane.op.kind, lane.op.class))
     }
 
     /// Time until the operation in service ends if the bus is granted to it at once, 0 without
@@ -233,10 +234,12 @@ impl Nand {
     /// The same, whatever state the chip is in.
     pub fn collection_time(&self, chip: ChipId) -> Nanos {
         let lane = self.lane_of(chip);
-        let serves = lane.class.collects() && lane.is_running(self.clock);
+        let serves = lane.op.class.collects() && lane.is_running(self.clock);
         let rest = if serves { lane.residual(self.clock) } else { 0 };
         let waiting = &lane.queue.time;
-        let suspended = self.suspended_on(chip).filter(|op| op.class.collects());
+        let suspended = self
+            .suspended_on(chip)
+            .filter(|suspended| suspended.op.class.collects());
         let left = suspended.map_or(0, |op| op.left);
         Nanos(rest + left + waiting[Class::Gc as usize] + waiting[Class::BackgroundGc as usize])
     }

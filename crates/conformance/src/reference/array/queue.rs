@@ -89,7 +89,7 @@ impl SlowArray {
             && self.operations[self.gone..i].iter().any(|before| {
                 before.lane == op.lane
                     && matches!(before.command.kind, OpKind::Program | OpKind::Copyback)
-                    && matches!(before.command.class, Class::Host | Class::Gc)
+                    && before.command.class == Class::Host
                     && before.waits()
             })
     }

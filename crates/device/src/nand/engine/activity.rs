@@ -35,7 +35,7 @@ impl Activities {
 
     /// An operation starts at `now` on lane `l`; its first bus phase and the array phase of a read end
     /// at the times given.
-    pub fn begin(&mut self, l: usize, op: &OpStart, now: u64, bus_end: u64, array_end: u64) {
+    pub fn begin(&mut self, l: usize, op: &RunningOp, now: u64, bus_end: u64, array_end: u64) {
         let row = &mut self.running[l];
         (row.number, row.kind, row.class) = (op.number, op.kind, op.class);
         row.start = Nanos(now);

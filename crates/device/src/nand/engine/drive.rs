@@ -330,7 +330,7 @@ impl Nand {
         (lane.phase, lane.until) = (Phase::WaitData, now);
         let waiter = Waiter {
             ready,
-            number: lane.number,
+            number: lane.op.number,
             lane: l as u32,
         };
         let ch = lane.channel as usize;
@@ -348,7 +348,7 @@ impl Nand {
         at.done += 1;
         let (first, last) = (at.done == 1, at.done == grants.len());
         let lane = &mut self.lanes[l];
-        let reads = lane.kind == OpKind::Read;
+        let reads = lane.op.kind == OpKind::Read;
         if last {
             drive.grants_end(l);
             if reads {

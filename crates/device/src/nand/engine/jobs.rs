@@ -7,8 +7,8 @@ impl Nand {
     /// Submits a job at `now`: operations for one chip, in the order in which they run.
     ///
     /// Each one starts after the end of the one before; [`JobKind`] says when the first one may
-    /// start, and what may start in between. The job begins behind all programs of host and GC
-    /// class that were submitted for the chip before (they write the pages it collects), and after
+    /// start, and what may start in between. The job begins behind all programs of host class
+    /// that were submitted for the chip before (they write the pages it collects), and after
     /// what its first operation waits for. The class of the commands is set by `kind`.
     ///
     /// The program that triggers a collection is submitted next, [`FlashCommand::after`]
@@ -79,7 +79,7 @@ impl Nand {
             return NONE;
         };
         let mut draft = self.job_queue.draft(head);
-        let (mut before, mut time, mut last_program) = (head.kind, 0, 0);
+        let (mut before, mut time) = (head.kind, 0);
         for command in between {
             check_member(command, head);
             let number = self.next_number;
@@ -89,24 +89,16 @@ impl Nand {
             let kept = kind.keeps_after(before);
             let turn = JobTurn { command, kept };
             time += self.job_queue.add(&mut draft, number, turn, make);
-            if command.kind.programs() && !kind.class().is_background() {
-                last_program = number;
-            }
             before = command.kind;
         }
         check_member(end, head);
         let mut last = self.job_entry(now, kind, end, Some(before));
         last.ends_job = true;
-        if last.holds {
-            last_program = last.number;
-        }
-        // An operation holds marked ones back if it or one after it in its job does.
-        first.holds |= last_program > 0;
         let queue = &mut self.lanes[first.lane as usize].queue;
         queue.add_up(&last);
         queue.time[first.class as usize] += time;
         let slot = self.pool.add(last);
-        self.job_queue.close(&draft, slot, last_program);
+        self.job_queue.close(&draft, slot);
         first.run = draft.first();
         if first.run == NONE {
             first.job_next = slot;

@@ -1,6 +1,6 @@
 //! Lanes, which run one operation at a time, and channels, which move one transfer at a time.
 
-use super::super::operation::NONE;
+use super::super::operation::{NONE, RunningOp};
 use super::super::queue::LaneQueue;
 use super::super::{Class, OpKind};
 
@@ -31,28 +31,18 @@ pub(in crate::nand) struct Lane {
     /// End of the phase it is in; when it became free.
     pub until: u64,
     /// Operation it runs or ran last.
-    pub number: u64,
+    pub op: RunningOp,
     pub start: u64,
     pub last_bus: u64,
-    pub token: u32,
     pub channel: u32,
-    /// Operations that wait for the one it runs.
-    pub dependents: u32,
     /// Operation that may start next, once the bus is granted to it if it needs the bus.
     pub candidate: u32,
     /// Position among the waiters of the channel, `NONE` without one.
     pub waiter: u32,
     pub phase: Phase,
     pub armed: bool,
-    pub notify: bool,
     /// It has suspended an operation.
     pub suspended: bool,
-    /// The operation is the last of a job.
-    pub ends_job: bool,
-    pub kind: OpKind,
-    pub class: Class,
-    /// Bytes that the operation moves.
-    pub moves: u32,
     pub queue: LaneQueue,
     pub jobs: OpenJobs,
     pub busy: u64,
@@ -122,22 +112,24 @@ impl Lane {
     pub fn new(channel: u32) -> Lane {
         Lane {
             until: 0,
-            number: u64::MAX,
+            op: RunningOp {
+                number: u64::MAX,
+                token: 0,
+                bytes: 0,
+                dependents: NONE,
+                kind: OpKind::Read,
+                class: Class::Host,
+                notify: false,
+                ends_job: false,
+            },
             start: 0,
             last_bus: 0,
-            token: 0,
             channel,
-            dependents: NONE,
             candidate: NONE,
             waiter: NONE,
             phase: Phase::Free,
             armed: false,
-            notify: false,
             suspended: false,
-            ends_job: false,
-            kind: OpKind::Read,
-            class: Class::Host,
-            moves: 0,
             queue: LaneQueue::new(),
             jobs: OpenJobs::default(),
             busy: 0,

@@ -24,7 +24,9 @@ use destage_types::{ChannelId, ChipId, Geometry, Nanos, QueuePer};
 use super::bit_set::BitSet;
 use super::event_queue::{EventHeap, NEVER};
 use super::job_queue::JobQueue;
-use super::operation::{Durations, FIRST, HELD, NONE, OpStart, WaitingOp, list_of, marked};
+use super::operation::{
+    Durations, FIRST, HELD, NONE, OpStart, RunningOp, WaitingOp, list_of, marked,
+};
 use super::pool::OpPool;
 use super::{Class, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpTimes, Timing};
 
@@ -316,6 +318,6 @@ impl Nand {
     #[inline]
     pub(super) fn runs(&self, id: OpId) -> bool {
         let lane = &self.lanes[id.lane as usize];
-        (lane.number == id.number() && !lane.is_free(self.clock)) || self.is_suspended(id)
+        (lane.op.number == id.number() && !lane.is_free(self.clock)) || self.is_suspended(id)
     }
 }

@@ -43,11 +43,11 @@ impl Nand {
         let bus = &mut self.channels[ch];
         let at = bus.free_at.max(now);
         let granted = at == now || self.early_grants;
-        if !granted || !bus.waiters.is_empty() || lane.dependents != NONE {
+        if !granted || !bus.waiters.is_empty() || lane.op.dependents != NONE {
             return false;
         }
         if lane.phase == Phase::Array {
-            let (bus, token) = (lane.last_bus, lane.token);
+            let (bus, token) = (lane.last_bus, lane.op.token);
             lane.stalled += at - now;
             self.hold_bus(ch, at, bus);
             self.note_change(ch);
@@ -70,10 +70,10 @@ impl Nand {
         }
         lane.phase = Phase::Free;
         lane.armed = false;
-        bus.background_started -= u32::from(lane.class == Class::Background);
-        if lane.notify {
+        bus.background_started -= u32::from(lane.op.class == Class::Background);
+        if lane.op.notify {
             self.notices.push(Notice::Ended {
-                token: lane.token,
+                token: lane.op.token,
                 at: Nanos(now),
             });
         }
@@ -132,7 +132,7 @@ impl Nand {
             lane.phase = Phase::WaitData;
             let waiter = Waiter {
                 ready: now,
-                number: lane.number,
+                number: lane.op.number,
                 lane: l as u32,
             };
             let ch = lane.channel as usize;
@@ -141,13 +141,13 @@ impl Nand {
         debug_assert!(lane.phase == Phase::Last, "only two phases raise events");
         lane.phase = Phase::Free;
         lane.armed = false;
-        let dependents = std::mem::replace(&mut lane.dependents, NONE);
-        if lane.class == Class::Background {
+        let dependents = std::mem::replace(&mut lane.op.dependents, NONE);
+        if lane.op.class == Class::Background {
             self.channels[lane.channel as usize].background_started -= 1;
         }
-        if lane.notify {
+        if lane.op.notify {
             self.notices.push(Notice::Ended {
-                token: lane.token,
+                token: lane.op.token,
                 at: Nanos(now),
             });
         }
@@ -214,7 +214,7 @@ impl Nand {
         }
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::WaitData {
-            let (bus, token) = (lane.last_bus, lane.token);
+            let (bus, token) = (lane.last_bus, lane.op.token);
             lane.stalled += now - lane.until;
             self.hold_bus(ch, now, bus);
             let times = self.finish(l, now + bus, now + bus);
@@ -276,20 +276,12 @@ impl Nand {
         now: u64,
     ) -> Option<OpTimes> {
         let lane = &mut self.lanes[l];
-        lane.number = start.number;
-        lane.start = now;
-        lane.last_bus = start.last_bus;
-        lane.token = start.token;
-        lane.dependents = start.dependents;
-        lane.notify = start.notify;
-        lane.ends_job = start.ends_job;
-        lane.kind = start.kind;
-        lane.class = start.class;
-        lane.started[start.kind as usize] += 1;
-        lane.moves = start.bytes;
-        lane.bytes[usize::from(start.kind != OpKind::Read)] += u64::from(start.bytes);
+        let op = start.op;
+        (lane.op, lane.start, lane.last_bus) = (op, now, start.last_bus);
+        lane.started[op.kind as usize] += 1;
+        lane.bytes[usize::from(op.kind != OpKind::Read)] += u64::from(op.bytes);
         let ch = lane.channel as usize;
-        if start.class == Class::Background {
+        if op.class == Class::Background {
             self.channels[ch].background_waiting -= 1;
             self.channels[ch].background_started += 1;
         }
@@ -300,22 +292,22 @@ impl Nand {
         }
         if let Some(activities) = &mut self.activities {
             let bus_end = if on_bus { bus_end } else { now };
-            activities.begin(l, &start, now, bus_end, array_end);
+            activities.begin(l, &op, now, bus_end, array_end);
         }
-        if start.kind == OpKind::Read {
+        if op.kind == OpKind::Read {
             let lane = &mut self.lanes[l];
             lane.phase = Phase::Array;
             lane.until = array_end;
-            if start.class == Class::Host {
+            if op.class == Class::Host {
                 self.host_until[l] = NEVER;
             }
             self.events.set(l, array_end);
         } else if let Some(open) = &self.open
-            && (open.is_open(start.kind, start.class)
+            && (open.is_open(op.kind, op.class)
                 || self
                     .drive
                     .as_ref()
-                    .is_some_and(|drive| drive.is_open(l, start.kind)))
+                    .is_some_and(|drive| drive.is_open(l, op.kind)))
         {
             self.start_open(l, bus_end, start.array);
         } else {
@@ -337,7 +329,7 @@ impl Nand {
     pub(super) fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
         let times = self.count_to_end(l, last_transfer, end);
         let lane = &mut self.lanes[l];
-        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
+        lane.armed = lane.op.notify || lane.op.dependents != NONE || lane.queue.has_ready();
         if lane.armed {
             self.events.set(l, end);
         }
@@ -351,7 +343,7 @@ impl Nand {
         lane.phase = Phase::Last;
         lane.until = end;
         lane.busy += end - lane.start;
-        if lane.class == Class::Host && matches!(lane.kind, OpKind::Read | OpKind::Program) {
+        if lane.op.class == Class::Host && matches!(lane.op.kind, OpKind::Read | OpKind::Program) {
             self.host_until[l] = if lane.queue.has_host_work() {
                 NEVER
             } else {
@@ -359,11 +351,11 @@ impl Nand {
             };
         }
         let channel = &mut self.channels[lane.channel as usize];
-        if lane.class != Class::Background {
+        if lane.op.class != Class::Background {
             channel.pending -= 1;
             channel.host_end = channel.host_end.max(end);
         }
-        if lane.ends_job {
+        if lane.op.ends_job {
             lane.jobs.close(end);
             self.jobs.close(end);
         }

@@ -23,6 +23,30 @@ impl Nand {
         (usual & open).then_some((number, bus.free_at.max(now)))
     }
 
+    /// The next operation, on channel `ch`: one of the host that waits for nothing.
+    #[inline(always)]
+    fn next_plain(&mut self, ch: usize, command: &FlashCommand) -> OpStart {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.channels[ch].pending += 1;
+        let reads = command.kind == OpKind::Read;
+        OpStart {
+            op: RunningOp {
+                number,
+                token: command.token,
+                bytes: command.bytes,
+                dependents: NONE,
+                kind: command.kind,
+                class: Class::Host,
+                notify: command.notify_end,
+                ends_job: false,
+            },
+            first_bus: self.shared.first_bus(command),
+            array: self.shared.array(command),
+            last_bus: if reads { command.transfer.0 } else { 0 },
+        }
+    }
+
     /// Submits a program at `now` if it may start at once, or its start is known already
     /// ([`Nand::grant_early`]), and says when it runs, for which there is no [`Notice`]. Otherwise
     /// nothing happens: [`Nand::submit`] it.
@@ -42,22 +66,8 @@ impl Nand {
         self.enter(now);
         let (lane, at) = self.open_lane(now, command)?;
         let l = lane as usize;
-        let start = OpStart {
-            number: self.next_number,
-            first_bus: self.shared.first_bus(command),
-            array: self.shared.array(command),
-            last_bus: 0,
-            token: command.token,
-            bytes: command.bytes,
-            dependents: NONE,
-            kind: OpKind::Program,
-            class: Class::Host,
-            notify: false,
-            ends_job: false,
-        };
-        self.next_number += 1;
         let ch = self.lanes[l].channel as usize;
-        self.channels[ch].pending += 1;
+        let start = self.next_plain(ch, command);
         let times = self.run(l, start, true, at);
         if self.watch {
             self.note_change(ch);
@@ -70,27 +80,11 @@ impl Nand {
     #[inline(always)]
     pub(super) fn start_at_once(&mut self, now: u64, command: &FlashCommand) -> Option<OpId> {
         let (lane, at) = self.open_lane(now, command)?;
-        let reads = command.kind == OpKind::Read;
         let l = lane as usize;
         let ch = self.lanes[l].channel as usize;
-        let number = self.next_number;
-        self.next_number += 1;
-        self.channels[ch].pending += 1;
-        let start = OpStart {
-            number,
-            first_bus: self.shared.first_bus(command),
-            array: self.shared.array(command),
-            last_bus: if reads { command.transfer.0 } else { 0 },
-            token: command.token,
-            bytes: command.bytes,
-            dependents: NONE,
-            kind: command.kind,
-            class: Class::Host,
-            notify: command.notify_end,
-            ends_job: false,
-        };
+        let start = self.next_plain(ch, command);
         if let Some(times) = self.run(l, start, true, at) {
-            self.tell(start.token, times);
+            self.tell(command.token, times);
         }
         self.note_change(ch);
         if self.events.peek() == now {
@@ -98,7 +92,7 @@ impl Nand {
         } else if self.watch {
             self.report_idle(now);
         }
-        Some(OpId::new(number, NONE, lane))
+        Some(OpId::new(start.op.number, NONE, lane))
     }
 
     #[inline(never)]

@@ -54,14 +54,7 @@ struct OpenEnd {
 pub(in crate::nand) struct SuspendedOp {
     /// Rest of its array time, what resuming adds included.
     pub left: u64,
-    pub number: u64,
-    pub kind: OpKind,
-    pub class: Class,
-    dependents: u32,
-    token: u32,
-    moves: u32,
-    notify: bool,
-    ends_job: bool,
+    pub op: RunningOp,
 }
 
 impl OpenEnds {
@@ -117,13 +110,15 @@ impl Nand {
     #[inline]
     pub(super) fn is_suspended(&self, id: OpId) -> bool {
         let suspended = self.suspended(id.lane as usize);
-        suspended.is_some_and(|op| op.number == id.number())
+        suspended.is_some_and(|suspended| suspended.op.number == id.number())
     }
 
     /// The last phase of a read on lane `l` starts: what it has suspended waits for its end.
     #[inline(never)]
     pub(super) fn keep_in_view(&mut self, l: usize) {
-        let Some(op) = self.suspended(l) else { return };
+        let Some(SuspendedOp { op, .. }) = self.suspended(l) else {
+            return;
+        };
         if op.kind == OpKind::Program && op.class == Class::Host {
             self.host_until[l] = NEVER;
         }
@@ -165,7 +160,7 @@ impl Nand {
             // Left over from before a suspension.
             return true;
         }
-        match (lane.phase, lane.kind) {
+        match (lane.phase, lane.op.kind) {
             (Phase::Array, OpKind::Read) => false,
             (Phase::Array | Phase::Moving, _) => {
                 if !self.asks_again(l, now) {
@@ -194,11 +189,11 @@ impl Nand {
         let l = parent.lane as usize;
         if self.is_suspended(parent)
             && let Some(open) = &mut self.open
-            && let Some(op) = &mut open.lanes[l].suspended
+            && let Some(suspended) = &mut open.lanes[l].suspended
         {
-            return &mut op.dependents;
+            return &mut suspended.op.dependents;
         }
-        &mut self.lanes[l].dependents
+        &mut self.lanes[l].op.dependents
     }
 
     /// The operation on lane `l` starts, and its end is open.
@@ -206,11 +201,11 @@ impl Nand {
     pub(super) fn start_open(&mut self, l: usize, bus_end: u64, array: u64) {
         let lane = &mut self.lanes[l];
         let now = lane.start;
-        if lane.class == Class::Host && lane.kind == OpKind::Program {
+        if lane.op.class == Class::Host && lane.op.kind == OpKind::Program {
             self.host_until[l] = NEVER;
         }
         let open = self.open.as_mut().expect("some operations have open ends");
-        let awaits_time = open.is_late(lane.kind, lane.class);
+        let awaits_time = open.is_late(lane.op.kind, lane.op.class);
         let row = &mut open.lanes[l];
         (row.start, row.last_transfer) = (now, bus_end);
         row.awaits_time = awaits_time;
@@ -227,9 +222,9 @@ impl Nand {
     pub(super) fn tell_start(&mut self, l: usize, last_transfer: Nanos) {
         let lane = &self.lanes[l];
         let tells = self.drive.as_ref().is_none_or(|drive| drive.tells_progress);
-        if tells && lane.token != NO_TOKEN {
+        if tells && lane.op.token != NO_TOKEN {
             self.notices.push(Notice::Started {
-                token: lane.token,
+                token: lane.op.token,
                 start: Nanos(lane.start),
                 last_transfer,
             });
@@ -247,7 +242,7 @@ impl Nand {
         let open = self.open.as_mut().expect("times are told later");
         let awaits = &mut open.lanes[l].awaits_time;
         assert!(
-            *awaits && lane.number == id.number(),
+            *awaits && lane.op.number == id.number(),
             "a program that has started and has no time"
         );
         *awaits = false;
@@ -275,8 +270,10 @@ impl Nand {
             .drive
             .as_ref()
             .is_some_and(|drive| drive.tells_progress);
-        if tells && lane.kind == OpKind::Program {
-            self.notices.push(Notice::Moved { token: lane.token });
+        if tells && lane.op.kind == OpKind::Program {
+            self.notices.push(Notice::Moved {
+                token: lane.op.token,
+            });
         }
     }
 
@@ -295,7 +292,7 @@ impl Nand {
             last_transfer: Nanos(last_transfer),
             end: Nanos(now),
         };
-        self.tell(self.lanes[l].token, times);
+        self.tell(self.lanes[l].op.token, times);
     }
 
     /// Marks lane `l` for review, as the operation that goes first in its queue may have changed.
@@ -326,7 +323,7 @@ impl Nand {
         let suspends = row.suspended.is_none()
             && lane.phase == Phase::OpenArray
             && lane.until > now
-            && open.may_suspend(lane.kind);
+            && open.may_suspend(lane.op.kind);
         if suspends && read != NONE {
             self.suspend(l, now);
             if self.lanes[l].phase == Phase::Free {
@@ -344,7 +341,7 @@ impl Nand {
     /// without a gap.
     fn keeper(&self, l: usize) -> Keeper {
         let lane = &self.lanes[l];
-        let runs = || (!lane.is_free(self.clock)).then_some(lane.number);
+        let runs = || (!lane.is_free(self.clock)).then_some(lane.op.number);
         let follow = lane.queue.held(&self.pool).map(|first| {
             let mut last = first.number;
             let mut kept = true;
@@ -359,7 +356,10 @@ impl Nand {
             (first.number, last + u64::from(goes_on))
         });
         Keeper {
-            serves: self.suspended(l).map(|op| op.number).or_else(runs),
+            serves: self
+                .suspended(l)
+                .map(|suspended| suspended.op.number)
+                .or_else(runs),
             follow,
         }
     }
@@ -368,22 +368,15 @@ impl Nand {
         let Some(open) = &mut self.open else { return };
         let lane = &mut self.lanes[l];
         let row = &mut open.lanes[l];
-        open.counts[lane.kind as usize] += 1;
+        open.counts[lane.op.kind as usize] += 1;
         let (pause, resume) = open.suspension.map_or((0, 0), |s| (s.pause.0, s.resume.0));
         row.suspended = Some(SuspendedOp {
             left: lane.until - now + resume,
-            number: lane.number,
-            kind: lane.kind,
-            class: lane.class,
-            dependents: lane.dependents,
-            token: lane.token,
-            moves: lane.moves,
-            notify: lane.notify,
-            ends_job: lane.ends_job,
+            op: lane.op,
         });
         lane.suspended = true;
         // Until the read starts it is nobody's.
-        lane.dependents = NONE;
+        lane.op.dependents = NONE;
         if let Some(activities) = &mut self.activities {
             activities.suspend(l, now);
         }
@@ -406,17 +399,13 @@ impl Nand {
 
     fn resume_operation(&mut self, l: usize, now: u64) {
         let Some(open) = &mut self.open else { return };
-        let Some(op) = open.lanes[l].suspended.take() else {
+        let Some(SuspendedOp { left, op }) = open.lanes[l].suspended.take() else {
             return;
         };
         let lane = &mut self.lanes[l];
-        (lane.number, lane.kind, lane.class) = (op.number, op.kind, op.class);
-        (lane.token, lane.moves) = (op.token, op.moves);
-        (lane.dependents, lane.notify, lane.ends_job) = (op.dependents, op.notify, op.ends_job);
-        lane.suspended = false;
-        lane.phase = Phase::OpenArray;
-        (lane.start, lane.until, lane.last_bus) = (now, now + op.left, 0);
-        self.events.set(l, now + op.left);
+        (lane.op, lane.suspended, lane.phase) = (op, false, Phase::OpenArray);
+        (lane.start, lane.until, lane.last_bus) = (now, now + left, 0);
+        self.events.set(l, now + left);
         if let Some(activities) = &mut self.activities {
             activities.resume(l, now);
         }

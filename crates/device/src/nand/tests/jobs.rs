@@ -1,8 +1,6 @@
 //! Collections, in front of host work and behind it.
 
-use super::super::queue::LOOKED;
 use super::*;
-use std::cell::Cell;
 
 /// `pages` pages and the erase, each operation with a token from `token` on.
 fn collection(
@@ -230,29 +228,4 @@ fn operations_of_a_job_are_not_cancelled() {
     bench.program(0, 0, X, 0);
     let job = bench.job(0, JobKind::Background, &collection(0, 1, true, X, 1));
     bench.cancel(1, job.first());
-}
-
-/// A collection for every page written, as on a tiny device: programs wait for their collections, and
-/// collections for the programs before them.
-#[test]
-fn a_backlog_of_collections_is_not_searched() {
-    for pages in [0, 1] {
-        let mut bench = Bench::with(&one_chip());
-        let backlog = 1000;
-        let looked = LOOKED.with(Cell::get);
-        for i in 0..backlog {
-            let job = bench.job(
-                0,
-                JobKind::Foreground,
-                &collection(0, pages, false, X, 10 * i),
-            );
-            bench.submit(0, after(job, 0, 10 * i + 9));
-        }
-        bench.finish();
-        let work = u64::from(backlog) * (1170 * u64::from(pages) + 5010 + 1040);
-        assert_eq!(bench.log.last_end(), work);
-        let looked = LOOKED.with(Cell::get) - looked;
-        let most = 10 * u64::from(backlog);
-        assert!(looked <= most, "{pages} pages: looked at {looked}");
-    }
 }

@@ -93,20 +93,6 @@ fn reads_first_but_not_past_their_own_program() {
 }
 
 #[test]
-fn marked_read_waits_for_a_collected_page() {
-    let mut bench = Bench::new(1, 1, plain());
-    let chip = ChipId(0);
-    bench.program(0, 0, 0, 0); // until 1030
-    bench.submit(1, FlashCommand::program(chip, Nanos(0), 1).class(Class::Gc));
-    bench.submit(2, FlashCommand::read(chip, Nanos(10), 2).in_order());
-    bench.read(3, 0, 10, 3);
-    bench.finish();
-    assert_eq!(bench.log.span(3).0, 1030);
-    assert_eq!(bench.log.span(1).0, 1160);
-    assert_eq!(bench.log.span(2).0, 2190);
-}
-
-#[test]
 fn dependent_enters_at_the_end_of_the_other_with_its_own_number() {
     let mut bench = Bench::new(2, 1, plain());
     let read = bench.read(0, 0, 30, 0); // ends 150

@@ -35,7 +35,7 @@ impl Nand {
         let in_bus_phase = matches!(lane.phase, Phase::Array | Phase::WaitTime);
         let held = lane.queue.held(&self.pool);
         row.is_some_and(|row| row.suspended.is_none())
-            && (in_bus_phase && suspension.covers(lane.kind)
+            && (in_bus_phase && suspension.covers(lane.op.kind)
                 || held.is_some_and(|entry| self.gives_way(entry, suspension)))
     }
 
