@@ -1,7 +1,7 @@
 //! Random drives that are fed by hand: the same as a run, and what they say of durability.
 
 use super::schemes::on_demand;
-use super::{config, load, spec, trace_of};
+use super::{Before, config, load, spec, trace_of};
 use destage_conformance::by_hand::{
     check_against_run, check_next_events, check_promises, check_steps, completions, device,
     replayed, submit,
@@ -24,19 +24,19 @@ fn case(seed: u64) -> (RunSpec, Trace, String) {
     // A host names no old addresses.
     c.cac = None;
     let exported = DriveModel::new(c.clone()).expect("legal").exported() as u64;
-    let filled = rng.chance(60);
+    let before = Before::draw(&mut rng, &c);
     let requests = load(&mut rng, &c, exported, 300);
-    let mut spec = spec(&c, filled);
+    let mut spec = spec(&c, before);
     if rng.chance(25) {
-        spec.device = device_on_demand(&c, filled);
+        spec.device = device_on_demand(&c, before);
     }
     (spec, trace_of(&requests), format!("seed {seed}: {c:#?}"))
 }
 
-fn device_on_demand(c: &DriveConfig, filled: bool) -> Option<Arc<DeviceConfig>> {
+fn device_on_demand(c: &DriveConfig, before: Before) -> Option<Arc<DeviceConfig>> {
     let mut c = c.clone();
     on_demand(&mut c);
-    spec(&c, filled).device
+    spec(&c, before).device
 }
 
 /// Of so many drives one is tried.
@@ -201,7 +201,7 @@ fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
     c.drain = None;
     c.set("cache_persistence", "nvm");
     c.set("gc_high", 2);
-    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
+    let mut device = LiveDevice::new(&spec(&c, Before::EMPTY), "").expect("a drive");
     let write = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     device.submit(Nanos(0), write).expect("room");
     let expr = Expr::parse("lru").expect("a scheme");
@@ -222,7 +222,7 @@ fn a_page_that_left_keeps_its_version_in_its_open_unit() {
     c.set("gc_high", 2);
     c.set("rewrite", "in_place");
     c.set("unit_hold", "100us");
-    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
+    let mut device = LiveDevice::new(&spec(&c, Before::EMPTY), "").expect("a drive");
     let requests = [
         (Op::Write, 0),
         (Op::Read, 1),

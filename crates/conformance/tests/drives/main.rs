@@ -4,6 +4,7 @@ mod before_the_run;
 mod live;
 mod priced;
 mod schemes;
+mod settled;
 mod sheets;
 mod under_load;
 
@@ -19,6 +20,44 @@ use destage_types::request::NO_PREV;
 use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch, RequestFlags};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
+
+/// What is on a drive before a run.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    filled: bool,
+    /// Quarters of the drive that are overwritten.
+    quarters: u64,
+}
+
+impl Before {
+    const EMPTY: Before = Before {
+        filled: false,
+        quarters: 0,
+    };
+    const FULL: Before = Before {
+        filled: true,
+        quarters: 0,
+    };
+
+    /// Overwrites depend on the drive alone, so that loads stay as they are.
+    fn draw(rng: &mut SplitMix64, c: &DriveConfig) -> Before {
+        Before {
+            filled: rng.chance(60),
+            quarters: SplitMix64::new(c.seed).pick(&[0, 0, 1, 2, 4, 9]),
+        }
+    }
+
+    fn precondition(self, model: &mut DriveModel, seed: u64) -> Result<(), String> {
+        let exported = model.exported();
+        let mut draws = destage_types::rng::SplitMix64::new(seed);
+        let overwrites = 0..exported as u64 * self.quarters / 4;
+        let overwrites: Vec<usize> = overwrites
+            .map(|_| draws.below(exported as u64) as usize)
+            .collect();
+        let filled = if self.filled { exported } else { 0 };
+        model.precondition(0..filled, &overwrites)
+    }
+}
 
 /// A random drive under any scheme.
 fn config(rng: &mut SplitMix64) -> DriveConfig {
@@ -75,9 +114,10 @@ fn trace_of(requests: &[DriveRequest]) -> Trace {
 }
 
 /// A run on a drive.
-fn spec(c: &DriveConfig, filled: bool) -> RunSpec {
+fn spec(c: &DriveConfig, before: Before) -> RunSpec {
     let mut c = c.clone();
-    c.set("precondition", format!("{{fill={}}}", u8::from(filled)));
+    let (fill, times) = (u8::from(before.filled), before.quarters as f64 / 4.0);
+    c.set("precondition", format!("{{fill={fill},overwrite={times}}}"));
     let expr = Expr::parse(&c.expression()).expect("a legal expression");
     let config = Arc::new(c.device().unwrap_or_else(|e| panic!("{e}: {c:#?}")));
     let read_alloc = match c.read_allocation {
@@ -100,14 +140,14 @@ fn spec(c: &DriveConfig, filled: bool) -> RunSpec {
 }
 
 /// Completions by request, and the record.
-fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
-    let (spec, trace) = (spec(c, filled), trace_of(requests));
+fn run(c: &DriveConfig, before: Before, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
+    let (spec, trace) = (spec(c, before), trace_of(requests));
     let log = Log::default();
     let hooks = Hooks {
         request_log: Some(Box::new(log.clone())),
         ..Hooks::default()
     };
-    let record = execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}: {c:#?}"));
+    let record = execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}: {before:?} {c:#?}"));
     let mut done = vec![0; requests.len()];
     for row in log.rows() {
         done[row.index] = row.complete;
@@ -160,18 +200,16 @@ fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<()
     let c = drawn(&mut rng);
     let mut model = DriveModel::new(c.clone())?;
     let exported = model.exported() as u64;
-    let filled = rng.chance(60);
-    if filled {
-        model.precondition(0..exported as usize)?;
-    }
+    let before = Before::draw(&mut rng, &c);
+    before.precondition(&mut model, c.seed)?;
     let requests = load(&mut rng, &c, exported, 400);
     let slow = model.run(&requests)?;
-    let (fast, record) = run(&c, filled, &requests);
+    let (fast, record) = run(&c, before, &requests);
     for (i, (fast, slow)) in fast.iter().zip(&slow.times).enumerate() {
         if *fast != slow.completed {
             let (r, slow) = (requests[i], slow.completed);
             return Err(format!(
-                "request {i} {r:?} ends at {fast}, not at {slow}, on {c:#?}"
+                "request {i} {r:?} ends at {fast}, not at {slow}, after {before:?} on {c:#?}"
             ));
         }
     }

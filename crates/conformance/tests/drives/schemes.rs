@@ -1,6 +1,6 @@
 //! Schemes that random drives have.
 
-use super::{DriveConfig, DriveModel, SplitMix64, config, load, run, spec};
+use super::{Before, DriveConfig, DriveModel, SplitMix64, config, load, run, spec};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Role, SchemeInfo};
 
@@ -262,7 +262,7 @@ fn every_scheme_runs_on_a_bounded_buffer() {
             slow.scheme = "fifo".to_owned();
             let exported = DriveModel::new(slow).expect("legal keys").exported();
             let requests = load(&mut rng, &c, exported as u64, 200);
-            let (done, record) = run(&c, true, &requests);
+            let (done, record) = run(&c, Before::FULL, &requests);
             let late = requests.iter().zip(&done).find(|(r, done)| **done <= r.at);
             assert!(late.is_none(), "{text}, seed {seed}: {late:?} is not done");
             assert!(
@@ -282,7 +282,7 @@ fn what_needs_no_frames_is_refused_with_both_names() {
     ] {
         let mut rng = SplitMix64::new(1);
         let c = bounded(&mut rng, text, false);
-        let error = spec(&c, true).check().expect_err(text).to_string();
+        let error = spec(&c, Before::FULL).check().expect_err(text).to_string();
         assert!(error.contains("buffer = bounded"), "{error}");
         assert!(error.contains(name), "{error}");
     }

@@ -141,11 +141,15 @@ impl PlaceMap {
         Some(place)
     }
 
-    /// Adds the pages whose data in a block are wanted to `out`, in the order of their places. All are asked for before
-    /// the first is moved and without a branch, so that the processor waits for many of them at once.
-    pub(super) fn owners(&self, block: u32, out: &mut Vec<Owned>) {
+    /// Adds the pages whose data in a block are wanted to `out`, in the order of their places.
+    pub(super) fn owners_in(&self, block: u32, out: &mut Vec<Owned>) {
         let shape = &self.blocks.shape;
-        let (first, places) = (shape.first(block), shape.places);
+        self.owners(shape.first(block), shape.places, out);
+    }
+
+    /// The same for so many places from `first` on. All are asked for before the first is moved and without a branch, so
+    /// that the processor waits for many of them at once.
+    pub(super) fn owners(&self, first: u64, places: u32, out: &mut Vec<Owned>) {
         if self.has_last {
             // The number of the last place may mean "none".
             let all = (0..places).map(|i| (first + u64::from(i)) as u32);

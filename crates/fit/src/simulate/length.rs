@@ -6,11 +6,11 @@ use destage_device::config::DeviceConfig;
 
 /// Share of a run that is warm-up, at least.
 const WARM_UP: f64 = 0.4;
-/// Blocks that the host fills on each die during the warm-up, at least. Preconditioning leaves fewer free blocks than the
-/// steady state has, and no block half collected. Until both have settled, collection moves more than later, and the drive
-/// writes less. With marks three blocks apart, 5.2 blocks are 3.5 time constants of that.
+/// Blocks that the host fills on each die during the warm-up, at least. Presets were fitted while preconditioning left fewer
+/// free blocks than the steady state has: 5.2 blocks are 3.5 time constants of that with marks three blocks apart. It
+/// leaves as many now, so a new fit of the presets may do with less.
 const SETTLING_BLOCKS: f64 = 5.2;
-/// The same where all that limits the rate is what collection costs: 5.2 blocks leave it 6 % too low.
+/// The same where all that limits the rate is what collection costs: 5.2 blocks left it 6 % too low then.
 const SETTLING_PRICE: f64 = 14.0;
 
 /// Requests of a run.

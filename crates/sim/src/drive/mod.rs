@@ -119,7 +119,7 @@ impl Drive {
             seed,
         };
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
-        Drive {
+        let mut drive = Drive {
             uses: Slab::new(),
             units: Slab::new(),
             open: OpenUnits::new(config, &map),
@@ -133,7 +133,9 @@ impl Drive {
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
             next_version: 0,
             core: DeviceCore::new(config, nand, map),
-        }
+        };
+        drive.resume_collecting();
+        drive
     }
 
     /// The next instant at which something may happen.

@@ -3,7 +3,7 @@
 use destage_device::config::PauseWhileWritesWait;
 
 use super::config::{Marks, ns};
-use super::ftl::BlockState;
+use super::ftl::{BlockState, Ftl};
 use super::model::DriveModel;
 use super::state::{Task, UnitWaits};
 use crate::reference::array::Phase;
@@ -13,10 +13,7 @@ impl DriveModel {
     pub(super) fn charge(&mut self, gc_unit: usize, h: usize) {
         self.collectors[gc_unit].look = true;
         let free = self.ftl.free_blocks(gc_unit);
-        let places = match self.collectors[gc_unit].victim {
-            Some((block, from)) => self.places_to_read(block, from),
-            None => self.next_victim_places(gc_unit),
-        };
+        let places = self.ftl.to_read(gc_unit, self.collectors[gc_unit].victim);
         self.debt.add(match places {
             Some((v, n)) => self.quotient(v as u64, n as u64, free as u64),
             None => 0,
@@ -64,29 +61,6 @@ impl DriveModel {
             self.since_pause -= every;
             self.paused_until = self.paused_until.max(self.now) + time;
         }
-    }
-
-    /// Valid and all places of a victim that are still to be read; of the next one if there are none.
-    fn places_to_read(&self, block: usize, from: usize) -> Option<(usize, usize)> {
-        let geometry = &self.ftl.geometry;
-        let end = (block + 1) * geometry.places_per_block();
-        let group = geometry.k * geometry.planes;
-        let valid = (from..end).step_by(group).map(|turn| {
-            let at = geometry.read_at(block, turn);
-            let places = at..at + group;
-            places.filter(|&p| self.ftl.valid_at(p).is_some()).count()
-        });
-        let valid = valid.sum();
-        match from == end {
-            true => self.next_victim_places(block / geometry.blocks_per_gc_unit),
-            false => Some((valid, end - from)),
-        }
-    }
-
-    fn next_victim_places(&self, gc_unit: usize) -> Option<(usize, usize)> {
-        let n = self.ftl.geometry.places_per_block();
-        let next = self.ftl.victim(gc_unit);
-        next.map(|block| (self.ftl.blocks[block].valid, n))
     }
 
     /// Lets all collectors do what they can. One may make room for data that concern others.
@@ -164,11 +138,7 @@ impl DriveModel {
         let geometry = &self.ftl.geometry;
         let group = geometry.k * geometry.planes;
         let end = (block + 1) * geometry.places_per_block();
-        let dead = |turn: usize| {
-            let at = geometry.read_at(block, turn);
-            (at..at + group).all(|place| self.ftl.valid_at(place).is_none())
-        };
-        while from < end && dead(from) {
+        while from < end && self.ftl.valid_of_read(block, from).is_empty() {
             from += group;
         }
         self.collectors[gc_unit].victim = Some((block, from));
@@ -316,6 +286,35 @@ impl DriveModel {
             c.must_start = if c.owed > credit { Vec::new() } else { waited };
         }
         false
+    }
+}
+
+impl Ftl {
+    /// Valid and all places of a victim, given with its first place that has not been read, that are still to be read;
+    /// of the next one if there are none.
+    pub(super) fn to_read(
+        &self,
+        gc_unit: usize,
+        victim: Option<(usize, usize)>,
+    ) -> Option<(usize, usize)> {
+        let geometry = &self.geometry;
+        let n = geometry.places_per_block();
+        let Some((block, from)) = victim.filter(|&(block, from)| from < (block + 1) * n) else {
+            let next = self.victim(gc_unit);
+            return next.map(|block| (self.blocks[block].valid, n));
+        };
+        let end = (block + 1) * n;
+        let group = geometry.k * geometry.planes;
+        let valid = (from..end).step_by(group);
+        let valid = valid.map(|turn| self.valid_of_read(block, turn).len());
+        Some((valid.sum(), end - from))
+    }
+
+    /// Valid places of the read of a block that stands for `turn`.
+    pub(super) fn valid_of_read(&self, block: usize, turn: usize) -> Vec<usize> {
+        let at = self.geometry.read_at(block, turn);
+        let places = at..at + self.geometry.k * self.geometry.planes;
+        places.filter(|&p| self.valid_at(p).is_some()).collect()
     }
 }
 

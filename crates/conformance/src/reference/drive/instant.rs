@@ -1,7 +1,10 @@
 //! Writes without time: the precondition, and write amplification by itself. (DEVICE_MODEL.md, "Before the run")
 
-use super::config::DriveConfig;
+use super::collect::debt;
+use super::config::{DriveConfig, Marks};
 use super::ftl::{BlockState, Counters, Ftl};
+use super::model::DriveModel;
+use super::state::Collector;
 
 /// Write amplification of collection in no time: of the `measured` writes behind the `before` ones.
 /// Blocks are collected while the host needs one and no more than `reserve` are free.
@@ -17,49 +20,148 @@ pub fn instant_write_amplification(
 ) -> Result<f64, String> {
     let mut ftl = Ftl::new(&config.device()?);
     for lpn in before {
-        ftl.write_now(lpn, reserve)?;
+        ftl.write_at_once(lpn, reserve)?;
     }
     let start = ftl.counters;
     for lpn in measured {
-        ftl.write_now(lpn, reserve)?;
+        ftl.write_at_once(lpn, reserve)?;
     }
     let host = (ftl.counters.host - start.host) as f64;
     Ok((host + (ftl.counters.moved - start.moved) as f64) / host)
 }
 
+impl DriveModel {
+    /// Fills and overwrites logical units before the run, without time and counters.
+    ///
+    /// # Errors
+    ///
+    /// There is no room.
+    pub fn precondition(
+        &mut self,
+        fill: impl IntoIterator<Item = usize>,
+        overwrite: &[usize],
+    ) -> Result<(), String> {
+        for lpn in fill {
+            self.write_before(lpn)?;
+        }
+        let third = overwrite.len() / 3;
+        let mut before = 0;
+        for (i, &lpn) in overwrite.iter().enumerate() {
+            if i == overwrite.len() - third {
+                before = self.ftl.counters.moved;
+            }
+            self.write_before(lpn)?;
+        }
+        let moved = self.ftl.counters.moved - before;
+        // D-17
+        self.debt.sum = match third {
+            0 => 0,
+            _ => self.debt.units * ((moved << 16) / third as u64),
+        };
+        self.ftl.start_counting();
+        self.collectors.iter_mut().for_each(|own| own.look = true);
+        Ok(())
+    }
+
+    /// Writes a logical unit; a full unit of the host makes a debt, which is paid at once.
+    fn write_before(&mut self, lpn: usize) -> Result<(), String> {
+        let (ftl, collectors, marks) = (&mut self.ftl, &mut self.collectors, &self.marks);
+        let full = ftl.write_now(lpn, |ftl, gc_unit| {
+            let collector = &mut collectors[gc_unit];
+            while ftl.is_host_stuck(gc_unit) && step(ftl, collector, marks, gc_unit, true) {}
+        })?;
+        if let Some(gc_unit) = full {
+            let collector = &mut self.collectors[gc_unit];
+            let (h, ftl) = (self.ftl.geometry.unit_places, &mut self.ftl);
+            let free = ftl.free_blocks(gc_unit);
+            collector.owed = match ftl.to_read(gc_unit, collector.victim) {
+                Some((v, n)) => collector.owed + debt(h, v, n, free, &self.marks),
+                None => 0.0,
+            };
+            while step(ftl, collector, &self.marks, gc_unit, false) {}
+        }
+        Ok(())
+    }
+}
+
+/// One step of a collector before the run; false if it owes nothing, is not forced, or finds nothing.
+fn step(ftl: &mut Ftl, own: &mut Collector, marks: &Marks, gc_unit: usize, forced: bool) -> bool {
+    let paid = own.owed >= 1.0;
+    let Some((block, from)) = own.victim else {
+        if !paid && !forced && ftl.free_blocks(gc_unit) as u64 >= marks.high {
+            return false;
+        }
+        let Some(block) = ftl.victim(gc_unit) else {
+            own.owed = 0.0;
+            return false;
+        };
+        if !paid && !forced && ftl.blocks[block].valid > 0 {
+            return false;
+        }
+        ftl.blocks[block].state = BlockState::Victim;
+        own.victim = Some((block, block * ftl.geometry.places_per_block()));
+        return true;
+    };
+    if ftl.blocks[block].valid == 0 {
+        own.victim = None;
+        ftl.blocks[block].moving = 0;
+        ftl.forget_source(block);
+        ftl.erased(block);
+        return true;
+    }
+    let places = ftl.valid_of_read(block, from);
+    if places.is_empty() || paid || forced {
+        let group = ftl.geometry.k * ftl.geometry.planes;
+        own.victim = Some((block, from + group));
+        own.owed -= if paid { places.len() as f64 } else { 0.0 };
+        places
+            .into_iter()
+            .for_each(|place| ftl.move_now(gc_unit, place));
+        return true;
+    }
+    false
+}
+
 impl Ftl {
     /// Writes a logical unit at once; whole blocks are collected while the host needs a block and no
     /// more than `reserve` are free.
-    pub fn write_now(&mut self, lpn: usize, reserve: usize) -> Result<(), String> {
+    pub fn write_at_once(&mut self, lpn: usize, reserve: usize) -> Result<(), String> {
+        let collect = |ftl: &mut Ftl, gc_unit| {
+            while ftl.needs_block(gc_unit, true) && ftl.free_blocks(gc_unit) <= reserve
+                || ftl.is_host_stuck(gc_unit)
+            {
+                if !ftl.collect_now(gc_unit) {
+                    break;
+                }
+            }
+        };
+        self.write_now(lpn, collect).map(|_| ())
+    }
+
+    /// Writes a logical unit; `make_room` collects where a unit is to be opened. The GC unit of the unit that is full now.
+    fn write_now(
+        &mut self,
+        lpn: usize,
+        mut make_room: impl FnMut(&mut Ftl, usize),
+    ) -> Result<Option<usize>, String> {
         let unit = match self.open_unit_for(lpn) {
             Some(unit) => unit,
             None => {
-                let site = self.site_now(lpn, reserve)?;
+                let from = self.sites_for(lpn);
+                for &site in &from {
+                    make_room(self, self.geometry.sites[site].gc_unit);
+                }
+                let site = self.choose_site(true, &from, &vec![0; self.geometry.dies]);
+                let site = site.ok_or("device full before the run: raise op or lower gc_low")?;
                 self.open(site, true)
             }
         };
         let (_, full) = self.assign(unit, lpn, None);
+        let gc_unit = self.gc_unit_of(unit);
         if full {
             self.finish_now(unit);
         }
-        Ok(())
-    }
-
-    fn site_now(&mut self, lpn: usize, reserve: usize) -> Result<usize, String> {
-        let idle = vec![0; self.geometry.dies];
-        let from = self.sites_for(lpn);
-        for &site in &from {
-            let gc_unit = self.geometry.sites[site].gc_unit;
-            while self.needs_block(gc_unit, true) && self.free_blocks(gc_unit) <= reserve
-                || self.is_host_stuck(gc_unit)
-            {
-                if !self.collect_now(gc_unit) {
-                    break;
-                }
-            }
-        }
-        let site = self.choose_site(true, &from, &idle);
-        site.ok_or_else(|| "device full before the run: raise op or lower gc_low".to_string())
+        Ok(full.then_some(gc_unit))
     }
 
     fn finish_now(&mut self, unit: usize) {
@@ -76,27 +178,33 @@ impl Ftl {
         self.blocks[victim].state = BlockState::Victim;
         let n = self.geometry.places_per_block();
         for place in victim * n..(victim + 1) * n {
-            let Some(lpn) = self.valid_at(place) else {
-                continue;
-            };
-            let unit = match self.open_gc_unit(gc_unit) {
-                Some(unit) => unit,
-                None => {
-                    let idle = vec![0; self.geometry.dies];
-                    let from = self.sites_of(gc_unit);
-                    let site = self.choose_site(false, &from, &idle);
-                    self.open(site.expect("a collector may take the last block"), false)
-                }
-            };
-            let (_, full) = self.assign(unit, lpn, Some(victim));
-            if full {
-                self.finish_now(unit);
+            if self.valid_at(place).is_some() {
+                self.move_now(gc_unit, place);
             }
         }
         self.blocks[victim].moving = 0;
         self.forget_source(victim);
         self.erased(victim);
         true
+    }
+
+    /// Moves what a place of a victim holds.
+    fn move_now(&mut self, gc_unit: usize, place: usize) {
+        let lpn = self.valid_at(place).expect("it is valid");
+        let unit = match self.open_gc_unit(gc_unit) {
+            Some(unit) => unit,
+            None => {
+                let idle = vec![0; self.geometry.dies];
+                let from = self.sites_of(gc_unit);
+                let site = self.choose_site(false, &from, &idle);
+                self.open(site.expect("a collector may take the last block"), false)
+            }
+        };
+        let source = self.geometry.block_of(place);
+        let (_, full) = self.assign(unit, lpn, Some(source));
+        if full {
+            self.finish_now(unit);
+        }
     }
 
     /// Open units must not count a block that is gone.

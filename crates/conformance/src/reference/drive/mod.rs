@@ -53,6 +53,7 @@
 //! | D-11/11 | What does `gc_hold` do while the debt holds host programs? | The collector goes on; programs held by the debt are not waited for. | deadlock |
 //! | D-11/12 | How long is the host's part of a drive-wide block? | Units go to any die whose part has room. A new block is taken when all parts are full. | a part of each die at a time |
 //! | D-11/13 | In which order do collectors act in one instant? | Plane by plane, on each all dies. Frontiers have the same order. | `allocation_order` |
+//! | D-11/14 | What is collected before the run? | What the debt of full host units asks for, in no time and read by read, or until the host may take a block. Victims under way and debts go on in the run, so it begins with the free blocks that it will have later. | whole blocks while the host needs one and no more are free than the middle of the marks: some two blocks too few |
 //! | D-12/1 | May the host use up a shared block that the collector took from the reserve? | No: it opens no unit while B < gc_low. Otherwise the collector can be left without room for its victim. | the host goes on |
 //! | D-13/1 | What is linked in? | The bytes of the request; times are rounded up to nanoseconds. | mapping units |
 //! | D-13/2 | When does a read without flash leave? | `t_dram` after its start. A read with hits and misses leaves with the last part. | `t_dram` after the last part |

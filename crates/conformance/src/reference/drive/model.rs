@@ -153,20 +153,6 @@ impl DriveModel {
         self.ftl.geometry.exported
     }
 
-    /// Writes these logical units before the run, without time and counters.
-    ///
-    /// # Errors
-    ///
-    /// There is no room.
-    pub fn precondition(&mut self, lpns: impl IntoIterator<Item = usize>) -> Result<(), String> {
-        let reserve = (self.marks.high + self.marks.low) as usize / 2;
-        for lpn in lpns {
-            self.ftl.write_now(lpn, reserve)?;
-        }
-        self.ftl.start_counting();
-        Ok(())
-    }
-
     /// Serves requests in order of arrival, until the drive is at rest.
     ///
     /// # Errors

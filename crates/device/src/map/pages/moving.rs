@@ -21,7 +21,7 @@ impl PageMap {
         let first = work.steps.len() as u32;
         let mut moving = std::mem::take(&mut self.gc.moving);
         moving.clear();
-        self.places.owners(block, &mut moving);
+        self.places.owners_in(block, &mut moving);
         debug_assert_eq!(moving.len(), valid as usize, "valid pages have an owner");
         self.copy_all(&moving, plane, row.frontier, work);
         self.gc.moving = moving;

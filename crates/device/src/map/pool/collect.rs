@@ -47,7 +47,7 @@ impl BlockPool {
         let victim = self.choose(NORMAL);
         let mut moving = std::mem::take(&mut self.moving);
         self.take_out(victim, observe);
-        self.places.owners(victim, &mut moving);
+        self.places.owners_in(victim, &mut moving);
         for page in moving.drain(..) {
             let to = self.take(frontier);
             self.copy(page, to, self.open[frontier].block, NORMAL, observe);
@@ -62,7 +62,7 @@ impl BlockPool {
         let victim = self.choose(NORMAL);
         let mut moving = std::mem::take(&mut self.moving);
         self.take_out(victim, observe);
-        self.places.owners(victim, &mut moving);
+        self.places.owners_in(victim, &mut moving);
         self.erase(victim);
         self.write_back(victim, &moving, observe);
         moving.clear();
@@ -84,7 +84,7 @@ impl BlockPool {
         }
         let mut moving = std::mem::take(&mut self.moving);
         for &victim in victims.iter().rev() {
-            self.places.owners(victim, &mut moving);
+            self.places.owners_in(victim, &mut moving);
             self.erase(victim);
         }
         let mut filled = moving.chunks(pages as usize);

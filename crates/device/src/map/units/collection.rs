@@ -1,12 +1,17 @@
 //! Which blocks of a drive are collected, and what of them is wanted (D-6, D-11).
 
-use super::{UnitMap, UnitMembers};
+use super::{CollectPace, ToMove, UnitMap, UnitMembers};
 use destage_types::ChipId;
 
 impl UnitMap {
     /// Dies of a GC unit.
     pub fn dies_of_gc(&self, gc: u32) -> impl Iterator<Item = ChipId> + use<> {
         self.groups.chips_of_gc(gc).iter().map(ChipId)
+    }
+
+    /// Marks and limits of paced collection.
+    pub const fn pace(&self) -> CollectPace {
+        self.pace
     }
 
     /// Free blocks that the host leaves to the collector.
@@ -57,6 +62,25 @@ impl UnitMap {
         let first = self.shape.first(block) + u64::from(self.shape.read_at(turn));
         let places = first..first + u64::from(self.shape.read_places());
         places.filter(|&place| self.unit_at(place).is_some())
+    }
+
+    /// What is still to be read of a GC unit's victim under way, a block whose next read is given, or else of the next
+    /// victim. So many of its wanted places have been read and not been handed on.
+    pub fn to_move(
+        &mut self,
+        gc: u32,
+        under_way: Option<(u32, u32)>,
+        moving: impl FnOnce(&UnitMap) -> u32,
+    ) -> Option<ToMove> {
+        let reads = self.shape.reads();
+        let (block, read, moving) = match under_way.filter(|&(_, read)| read < reads) {
+            Some((block, read)) => (block, read, moving(self)),
+            None => (self.victim(gc)?, 0, 0),
+        };
+        Some(ToMove {
+            valid: (self.valid_in(block) - moving).into(),
+            places: ((reads - read) * self.shape.read_places()).into(),
+        })
     }
 
     /// All places of a block were moved or have lost their data: it waits for programs and its erase.

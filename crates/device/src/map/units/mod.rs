@@ -6,6 +6,7 @@
 
 mod collection;
 mod frontiers;
+mod pace;
 mod precondition;
 mod query;
 
@@ -18,9 +19,12 @@ use super::places::{Owned, PlaceMap};
 use super::precondition::CollectionBefore;
 use super::shape::UnitShape;
 use super::unit_set::UnitSet;
-use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams};
+use crate::config::{Allocation, DeviceConfig, FlashUnit, GcStreams};
 use destage_types::{ChipId, Lpn, PlaneId};
 use frontiers::{OpenBlock, OpenUnit};
+
+pub use pace::{CollectPace, ToMove};
+pub use precondition::CollectorBefore;
 
 /// The writer of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,13 +70,12 @@ pub struct UnitMap {
     awaiting: Vec<u64>,
     gc_low: u64,
     frontier_unit: FlashUnit,
-    gc_mode: GcMode,
-    /// Free blocks of a GC unit at which paced collection settles.
-    gc_middle: u64,
+    pace: CollectPace,
     dynamic: bool,
-    /// Of preconditioning: the frontier that is filled, what a block holds that is collected, and GC units that have
-    /// collected.
+    /// Of preconditioning: the frontier that is filled, the collectors of GC units, what a read of theirs holds, and GC
+    /// units that have collected.
     filling: Option<u32>,
+    collectors: Vec<CollectorBefore>,
     wanted: Vec<Owned>,
     before: CollectionBefore,
 }
@@ -125,10 +128,10 @@ impl UnitMap {
             awaiting: vec![0; gcs],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
-            gc_mode: config.gc_mode,
-            gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0)) / 2,
+            pace: CollectPace::new(config, &shape),
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
+            collectors: vec![CollectorBefore::default(); gcs],
             wanted: Vec::new(),
             before: CollectionBefore::new(groups.gcs),
             groups,
@@ -191,7 +194,7 @@ impl UnitMap {
             chip: ChipId(self.die_of(frontier)),
             unit_pages: self.shape.all_places() / u64::from(self.gc_units()),
             unit_free: free(self.gc_of(frontier)),
-            collects: self.gc_mode == GcMode::Paced,
+            collects: self.pace.on,
             device_free: (0..self.gc_units()).map(free).sum(),
             device_valid: self.places.mapped(),
             device_pages: self.shape.all_places(),

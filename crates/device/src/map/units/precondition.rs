@@ -1,10 +1,11 @@
 //! Drives with units before the run.
 //!
-//! Collection takes whole blocks: while the host needs a block and its GC unit has no more free ones than the middle of
-//! `gc_low` and `gc_high`, where paced collection settles. At the end open units are closed with padding.
+//! Collection is that of the run, in no time: each full unit of the host adds to the debt of its GC unit (D-11), and as much is
+//! collected at once. So a run begins with as many free blocks as it will have later, which no mark says: where a
+//! drive settles depends on the valid places that are left of victims, and with them on the size of blocks and reads. Victims
+//! under way and debts go on in the run. At the end of overwrites open units are closed with padding.
 
-use super::{DeviceFull, Owned, UnitMap, UnitPlace, UnitStream};
-use crate::config::GcMode;
+use super::{DeviceFull, UnitMap, UnitStream};
 use crate::map::fill::FillInOrder;
 use crate::map::precondition::Preconditioning;
 use destage_types::Lpn;
@@ -12,7 +13,7 @@ use destage_types::Lpn;
 impl Preconditioning for UnitMap {
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
         let grains = pages.div_ceil(u64::from(self.shape.per_page));
-        let frontiers = match (self.gc_mode == GcMode::Paced, self.dynamic) {
+        let frontiers = match (self.pace.on, self.dynamic) {
             (false, _) => &[],
             (true, true) => &self.frontier_order[..],
             (true, false) => &self.spread[..grains.min(self.spread.len() as u64) as usize],
@@ -49,6 +50,7 @@ impl Preconditioning for UnitMap {
         let full = self.put(UnitStream::Host, frontier, lpn);
         if let Some(unit) = full {
             self.program_ended(unit);
+            self.owe_now(self.gc_of(frontier));
         }
         Ok(())
     }
@@ -66,18 +68,28 @@ impl Preconditioning for UnitMap {
     }
 }
 
+/// The collector of a GC unit before the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CollectorBefore {
+    /// Places that it owes; negative where it is ahead.
+    pub owed: f64,
+    /// The victim under way, and the next read of it.
+    pub victim: Option<(u32, u32)>,
+}
+
 impl UnitMap {
+    /// Hands the collector of a GC unit over to a run, which goes on with it.
+    pub fn take_collector(&mut self, gc: u32) -> CollectorBefore {
+        std::mem::take(&mut self.collectors[gc as usize])
+    }
+
     /// Makes room on a frontier whose next unit needs a block. Can it take one then?
     fn make_room(&mut self, frontier: u32) -> bool {
         let gc = self.gc_of(frontier);
         if self.is_open(UnitStream::Host, frontier) {
             return true;
         }
-        let wants_more = |map: &UnitMap| {
-            let needs = map.needs_block(UnitStream::Host, frontier);
-            needs && map.free_blocks(gc) <= map.gc_middle || map.is_stuck(frontier)
-        };
-        while wants_more(self) && self.collect_now(gc) {}
+        while self.is_stuck(frontier) && self.collect_on(gc, true) {}
         self.can_open(UnitStream::Host, frontier)
     }
 
@@ -101,33 +113,99 @@ impl UnitMap {
         self.filling
     }
 
-    /// Collects a block whole. Is there one that gains a place?
-    fn collect_now(&mut self, gc: u32) -> bool {
-        if self.gc_mode != GcMode::Paced {
+    /// A unit of the host is full: its GC unit owes places for it, and collects as far as it owes.
+    fn owe_now(&mut self, gc: u32) {
+        if !self.pace.on {
+            return;
+        }
+        let free = self.free_blocks(gc);
+        let victim = self.collectors[gc as usize].victim;
+        let to_move = self.to_move(gc, victim, |_| 0);
+        let owed = to_move.map(|to_move| self.pace.owed(self.shape.unit(), free, to_move));
+        let collector = &mut self.collectors[gc as usize];
+        collector.owed = owed.map_or(0.0, |owed| collector.owed + owed);
+        while self.collect_on(gc, false) {}
+    }
+
+    /// The next step of a collector: it takes a victim, moves what it holds, or erases it. It needs a debt for that, or
+    /// is forced to. Was there a step to take?
+    fn collect_on(&mut self, gc: u32, forced: bool) -> bool {
+        let CollectorBefore { owed, victim } = self.collectors[gc as usize];
+        let owes = owed >= 1.0 || forced;
+        let Some((block, read)) = victim else {
+            return self.pace.on && self.next_victim(gc, owes);
+        };
+        if self.valid_in(block) == 0 {
+            self.collectors[gc as usize].victim = None;
+            self.collected(block);
+            self.erased(block);
+            return true;
+        }
+        if owes {
+            return self.move_reads(gc, block, read);
+        }
+        self.collectors[gc as usize].victim = Some((block, self.next_read(block, read)));
+        false
+    }
+
+    /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
+    fn next_victim(&mut self, gc: u32, owes: bool) -> bool {
+        if !(owes || self.pace.is_due(self.free_blocks(gc))) {
             return false;
         }
         let Some(block) = self.victim(gc) else {
+            self.collectors[gc as usize].owed = 0.0;
             return false;
         };
-        self.before.note(gc);
-        self.begin_collection(block);
+        let begins = owes || self.valid_in(block) == 0;
+        if begins {
+            self.before.note(gc);
+            self.begin_collection(block);
+            self.collectors[gc as usize].victim = Some((block, 0));
+        }
+        begins
+    }
+
+    /// Moves what the next read of a victim holds, and those after it that are paid whatever they hold. Is there room?
+    fn move_reads(&mut self, gc: u32, block: u32, read: u32) -> bool {
+        let places = self.shape.read_places();
+        let owed = self.collectors[gc as usize].owed;
+        let more = (owed - 1.0).max(0.0) as u32 / places;
+        let reads = read..(read + 1).saturating_add(more).min(self.shape.reads());
+        let end = reads.end;
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
-        self.places.owners(block, &mut wanted);
+        // Without parts reads follow one another, and all are looked up together.
+        let together = if self.shape.parts == 1 {
+            reads.len()
+        } else {
+            1
+        };
+        for read in reads.step_by(together) {
+            let first = self.shape.first(block) + u64::from(self.shape.read_at(read));
+            let places = together as u32 * places;
+            self.places.owners(first, places, &mut wanted);
+        }
         self.before.add_moved(wanted.len() as u64);
-        for &Owned { lpn, .. } in &wanted {
-            let lpn = Lpn(u64::from(lpn));
-            let Some(frontier) = self.collector_frontier(block, |_| 0) else {
-                return false;
-            };
-            let full: Option<UnitPlace> = self.put(UnitStream::Collector, frontier, lpn);
+        let paid = if owed >= 1.0 { wanted.len() } else { 0 };
+        self.collectors[gc as usize] = CollectorBefore {
+            owed: owed - paid as f64,
+            victim: Some((block, end)),
+        };
+        let mut open = None;
+        let fits = wanted.iter().all(|owned| {
+            let frontier = open.or_else(|| self.collector_frontier(block, |_| 0));
+            let full = frontier.and_then(|frontier| {
+                let lpn = Lpn(u64::from(owned.lpn));
+                self.put(UnitStream::Collector, frontier, lpn)
+            });
             if let Some(unit) = full {
                 self.program_ended(unit);
             }
-        }
+            open = frontier.filter(|_| full.is_none());
+            frontier.is_some()
+        });
         self.wanted = wanted;
-        self.collected(block);
-        self.erased(block);
-        true
+        fits
     }
 }

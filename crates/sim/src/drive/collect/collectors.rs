@@ -1,10 +1,9 @@
 //! The collectors of all GC units.
 
 use super::collector::Collector;
-use super::pace::CollectPace;
 use super::pause::PauseClock;
 use destage_device::config::DeviceConfig;
-use destage_device::map::{FlashMap, UnitMap};
+use destage_device::map::{CollectPace, UnitMap};
 use destage_types::Nanos;
 
 /// The collectors of all GC units, and what they look at.
@@ -27,7 +26,7 @@ impl Collectors {
         Collectors {
             rows: vec![Collector::default(); map.gc_units() as usize],
             looking: Vec::new(),
-            pace: CollectPace::new(config, map.shape()),
+            pace: map.pace(),
             pause: PauseClock::new(config),
         }
     }

@@ -1,6 +1,5 @@
 //! Collection that is paced by a debt (D-6, D-11).
 //!
-//! - `pace`: what a unit of the host makes due;
 //! - `burst`: when a collector that keeps programs of the host waiting may read;
 //! - `collector`, `collectors`: the state of the collector of a GC unit, and of all;
 //! - `pause`: times at which programs of the host do not start.
@@ -8,7 +7,6 @@
 mod burst;
 mod collector;
 mod collectors;
-mod pace;
 mod pause;
 
 pub(super) use collectors::Collectors;
@@ -16,13 +14,25 @@ pub(super) use collectors::Collectors;
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
 use collector::VictimBlock;
-use destage_device::map::{FlashMap, UnitStream};
+use destage_device::map::{FlashMap, ToMove, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_record::timeline::TimelineCollection;
 use destage_types::{ChipId, Lpn};
-use pace::ToMove;
 
 impl Drive {
+    /// Collection goes on where it was before the run.
+    pub(super) fn resume_collecting(&mut self) {
+        for gc in 0..self.core.map.gc_units() {
+            let before = self.core.map.take_collector(gc);
+            self.collectors.of(gc).owed = before.owed;
+            if let Some((block, read)) = before.victim {
+                self.take_victim(gc, block, read);
+            }
+        }
+        // A frontier of the host may need a block that it may not take.
+        self.collectors.look_at_all();
+    }
+
     /// Gives up what is not collected: the places of victims stay where they are. No program of the host waits for
     /// collection any more.
     pub(super) fn give_up_collecting(&mut self) {
@@ -54,25 +64,12 @@ impl Drive {
 
     /// What is still to be read of the victim under way, or else the next one.
     fn places_to_move(&mut self, gc: u32) -> Option<ToMove> {
-        let shape = self.core.map.shape();
         let collector = self.collectors.of(gc);
-        if let Some(victim) = &collector.victim
-            && victim.read < shape.reads()
-        {
-            let under_way = collector.reading.iter().chain(&collector.moving);
-            let under_way = under_way.filter(|&&place| self.core.map.unit_at(place).is_some());
-            let valid = self.core.map.valid_in(victim.block) - under_way.count() as u32;
-            let places = (shape.reads() - victim.read) * shape.read_places();
-            return Some(ToMove {
-                valid: valid.into(),
-                places: places.into(),
-            });
-        }
-        let places = shape.places.into();
-        let next = self.core.map.victim(gc)?;
-        Some(ToMove {
-            valid: self.core.map.valid_in(next).into(),
-            places,
+        let victim = collector.victim.as_ref();
+        let victim = victim.map(|victim| (victim.block, victim.read));
+        self.core.map.to_move(gc, victim, |map| {
+            let moving = collector.reading.iter().chain(&collector.moving);
+            moving.filter(|&&at| map.unit_at(at).is_some()).count() as u32
         })
     }
 
@@ -195,12 +192,17 @@ impl Drive {
         };
         self.core.begin_collection(block.into(), row);
         self.core.map.begin_collection(block);
+        self.take_victim(gc, block, 0);
+    }
+
+    /// A victim is under way, and its next read is `read`.
+    fn take_victim(&mut self, gc: u32, block: u32, read: u32) {
         for die in self.core.map.dies_of_gc(gc) {
             self.core.nand.begin_collection(die);
         }
         self.collectors.of(gc).victim = Some(VictimBlock {
             block,
-            read: 0,
+            read,
             units: 0,
         });
     }

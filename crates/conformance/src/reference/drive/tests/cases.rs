@@ -55,7 +55,9 @@ fn p6_units_of_a_page_share_an_array_read() {
     for (unit, first) in [(None, 54_196), (Some(40_000), 44_196)] {
         let mut model = DriveModel::new(DriveConfig::small(4)).expect("legal keys");
         model.t_read_unit = unit;
-        model.precondition(0..model.exported()).expect("it fits");
+        model
+            .precondition(0..model.exported(), &[])
+            .expect("it fits");
         let outcome = model.run(&trace(&lines)).expect("it fits");
         assert_eq!(done(&outcome), [first, 1_066_484, 2_058_292]);
         assert_eq!(outcome.array_reads, 3);

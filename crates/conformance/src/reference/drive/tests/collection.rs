@@ -10,9 +10,17 @@ fn half_a_block() -> DriveConfig {
     c
 }
 
+/// Writes before the run, without collection.
+fn written(model: &mut DriveModel, lpns: impl Iterator<Item = usize>) {
+    for lpn in lpns {
+        model.ftl.write_at_once(lpn, 0).expect("it fits");
+    }
+    model.ftl.start_counting();
+}
+
 fn run_full(config: DriveConfig, lines: &[&str]) -> DriveOutcome {
     let mut model = DriveModel::new(config).expect("legal keys");
-    model.precondition((0..384).chain(0..16)).expect("it fits");
+    written(&mut model, (0..384).chain(0..16));
     model.run(&trace(lines)).expect("it fits")
 }
 
@@ -80,7 +88,7 @@ fn the_price_of_writes_follows_the_debt() {
 #[test]
 fn a_victim_without_valid_places_is_erased_at_once() {
     let mut model = DriveModel::new(half_a_block()).expect("legal keys");
-    model.precondition((0..384).chain(0..32)).expect("it fits");
+    written(&mut model, (0..384).chain(0..32));
     let o = model.run(&trace(&["0 W 32 4"])).expect("it fits");
     // The host's program was queued first.
     assert_eq!(
@@ -92,7 +100,7 @@ fn a_victim_without_valid_places_is_erased_at_once() {
 #[test]
 fn without_a_victim_there_is_no_debt() {
     let mut model = DriveModel::new(half_a_block()).expect("legal keys");
-    model.precondition(0..384).expect("it fits");
+    model.precondition(0..384, &[]).expect("it fits");
     model.collectors[0].owed = 7.0;
     model.charge(0, 4);
     assert_eq!(model.collectors[0].owed, 0.0);
@@ -101,7 +109,7 @@ fn without_a_victim_there_is_no_debt() {
 #[test]
 fn the_debt_looks_at_what_is_still_to_be_read_of_a_victim() {
     let mut model = DriveModel::new(half_a_block()).expect("legal keys");
-    model.precondition((0..384).chain(0..16)).expect("it fits");
+    written(&mut model, (0..384).chain(0..16));
     model.charge(0, 4);
     assert_eq!(model.collectors[0].owed, 4.0);
     // The first 16 places are passed and a page is being read: all 12 places left are valid.

@@ -118,7 +118,9 @@ fn a_partial_write_reads_the_old_unit_before_its_program() {
     let mut config = DriveConfig::small(4);
     config.set("unit_hold", "1us");
     let mut model = DriveModel::new(config).expect("legal keys");
-    model.precondition(0..model.exported()).expect("it fits");
+    model
+        .precondition(0..model.exported(), &[])
+        .expect("it fits");
     let part = DriveRequest {
         at: 0,
         op: DriveOp::Write,

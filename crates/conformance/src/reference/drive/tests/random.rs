@@ -10,15 +10,15 @@ fn check(seed: u64) {
     config.flush_at_end = rng.chance(50);
     let mut model = DriveModel::new(config.clone()).expect("legal keys");
     let exported = model.exported() as u64;
-    let filled = rng.chance(60);
-    if filled {
-        let filled = model.precondition(0..exported as usize);
-        filled.unwrap_or_else(|e| panic!("seed {seed}: {e}: {config:#?}"));
-    }
+    let filled = if rng.chance(60) { exported as usize } else { 0 };
+    let overwrites: Vec<usize> = (0..exported * rng.below(3))
+        .map(|_| rng.below(exported) as usize)
+        .collect();
     let requests = random_load(&mut rng, &config, exported, 600);
     let mut again = DriveModel::new(config.clone()).expect("legal keys");
-    if filled {
-        again.precondition(0..exported as usize).expect("it fits");
+    for model in [&mut model, &mut again] {
+        let written = model.precondition(0..filled, &overwrites);
+        written.unwrap_or_else(|e| panic!("seed {seed}: {e}: {config:#?}"));
     }
     let outcome = model.run(&requests);
     let outcome = outcome.unwrap_or_else(|e| panic!("seed {seed}: {e}: {config:#?}"));

@@ -28,8 +28,11 @@ fn paced_collection_writes_as_much_as_instant_collection() {
     c.queue_depth = Some(32);
     let mut model = DriveModel::new(c.clone()).expect("legal keys");
     let exported = model.exported();
-    let before = (0..exported).chain(uniform(1, exported, 4 * exported));
-    model.precondition(before.clone()).expect("it fits");
+    let overwrites: Vec<usize> = uniform(1, exported, 4 * exported).collect();
+    model
+        .precondition(0..exported, &overwrites)
+        .expect("it fits");
+    let before = (0..exported).chain(overwrites);
     let writes = uniform(2, exported, 4 * exported);
     let requests: Vec<DriveRequest> = writes.map(|lpn| write(0, lpn)).collect();
     let o = model.run(&requests).expect("it fits");

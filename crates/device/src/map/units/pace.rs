@@ -1,11 +1,12 @@
 //! How much collection a unit of the host makes due, from the free blocks and the victim (D-6, D-17).
 
-use destage_device::config::{DeviceConfig, GcMode};
-use destage_device::map::UnitShape;
+use crate::config::{DeviceConfig, GcMode};
+use crate::map::UnitShape;
 
 /// The marks and limits of paced collection.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct CollectPace {
+pub struct CollectPace {
+    /// Is collection paced?
     pub on: bool,
     low: u64,
     high: u64,
@@ -17,7 +18,7 @@ pub(in crate::drive) struct CollectPace {
 
 /// What is still to be read of a victim.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ToMove {
+pub struct ToMove {
     /// Places that have wanted data.
     pub valid: u64,
     /// All places.
@@ -25,6 +26,7 @@ pub(super) struct ToMove {
 }
 
 impl CollectPace {
+    /// Those of a device.
     pub fn new(config: &DeviceConfig, shape: &UnitShape) -> CollectPace {
         let places = |given: Option<u32>, usual: u32| u64::from(given.unwrap_or(usual));
         CollectPace {
@@ -39,17 +41,17 @@ impl CollectPace {
     }
 
     /// Are so few blocks free that collection is due?
-    pub(super) fn is_due(&self, free: u64) -> bool {
+    pub fn is_due(&self, free: u64) -> bool {
         free < self.high
     }
 
     /// Does a collector owe so much that programs of the host wait?
-    pub(super) fn exceeds_credit(&self, owed: f64) -> bool {
+    pub fn exceeds_credit(&self, owed: f64) -> bool {
         owed > self.credit as f64
     }
 
     /// Places that a unit of the host, of so many places, adds to the debt.
-    pub(super) fn owed(&self, unit: u32, free: u64, to_move: ToMove) -> f64 {
+    pub fn owed(&self, unit: u32, free: u64, to_move: ToMove) -> f64 {
         if !self.is_due(free) {
             return 0.0;
         }
@@ -65,7 +67,7 @@ impl CollectPace {
 
     /// The same for each mapping unit as the price of writes sees it, in units of 2^-16 (D-17). What is left of a victim may be
     /// valid as a whole. It counts as it does for the debt.
-    pub(super) fn debt(&self, free: u64, ToMove { valid, places }: ToMove) -> u64 {
+    pub fn debt(&self, free: u64, ToMove { valid, places }: ToMove) -> u64 {
         if !self.is_due(free) || valid == 0 {
             return 0;
         }
