@@ -221,23 +221,28 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
     let text = wrong.iter().fold(SERVED.to_owned(), |text, (from, to)| {
         text.replacen(from, to, 1)
     });
+    for seed in 1..=5 {
+        gives_values_back(&read, &text, seed);
+    }
+}
+
+/// A fit that begins with the device `text` ends with the values of the served drive, as far as it calls them determined.
+fn gives_values_back(cells: &[DriveCell], text: &str, seed: u64) {
     let free = ["t_read", "t_program", "t_command", "cache"];
     let plan = FitPlan {
         patterns: Vec::new(),
-        cells: read,
-        base: base(&text),
+        cells: cells.to_vec(),
+        base: base(text),
         capacity: None,
         fixed: FIXED.map(str::to_owned).to_vec(),
         free: free.iter().map(|&key| key.to_owned()).collect(),
-        // With 40, the search still stands beside the optimum, and a sensitivity speaks of the place where it stands.
         evaluations: 120,
         requests: 40_000,
-        seed: 1,
+        seed,
         workers: 2,
         stop: &|| false,
     };
     let found = fit(&plan, &mut FitJournal::in_memory(), &mut |_| {}).unwrap();
-    println!("{:?}", found.found.values);
     let truth = [
         ("t_read.middle", 100.0),
         ("t_program", 1000.0),
@@ -245,26 +250,16 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
         ("cache", 128.0),
     ];
     for (name, truth) in truth {
-        let determined = found
-            .sensitivities
-            .iter()
-            .find(|s| s.parameter.name == name)
-            .unwrap()
-            .verdict();
-        let ratio = found.found.values[name] / truth;
-        println!("{name}: {ratio} times that of the drive, {determined}");
-        if determined == "determined" {
-            assert!(
-                (ratio - 1.0).abs() <= 0.1,
-                "{name}: {ratio} times that of the drive"
-            );
+        let mut of = found.sensitivities.iter();
+        let s = of.find(|s| s.parameter.name == name).unwrap();
+        let (ratio, verdict) = (s.value / truth, s.verdict());
+        println!("seed {seed}: {name} is {ratio:.3} times that of the drive, {verdict}");
+        let is_near = (ratio - 1.0).abs() <= 0.1;
+        assert!(is_near || verdict != "determined", "{name}: {ratio}, {s:?}");
+        match name {
+            "t_program" => assert_eq!(verdict, "determined", "{s:?}"),
+            "t_read.middle" => assert!(is_near && verdict != "undetermined", "{s:?}"),
+            _ => {}
         }
     }
-    let is_determined = |name: &str| {
-        found
-            .sensitivities
-            .iter()
-            .any(|s| s.parameter.name == name && s.verdict() == "determined")
-    };
-    assert!(is_determined("t_program") && is_determined("t_read.middle"));
 }

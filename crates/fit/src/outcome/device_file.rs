@@ -177,10 +177,11 @@ fn of_parameter(s: &Sensitivity) -> String {
     let rise = |rise: Option<f64>| rise.map_or("-".to_owned(), |r| format!("{:+.0} %", 100.0 * r));
     let (low, high) = s.parameter.bounds;
     format!(
-        "{name}{} (residual {} at /{CHANGED_BY}, {} at x{CHANGED_BY}; {low} to {high} {})",
+        "{name}{} (residual {} at /{CHANGED_BY}, {} at x{CHANGED_BY}, {} with other values; {low} to {high} {})",
         s.verdict(),
         rise(s.rises[0]),
         rise(s.rises[1]),
+        rise(Some(s.together)),
         s.parameter.unit
     )
 }

@@ -31,6 +31,8 @@ pub const REQUESTS: u64 = 40_000;
 const COMPARED: u64 = 4;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
 const OTHER_DRAW: u64 = 0x5EED;
+/// Draws that have to agree on what a value changes. What chance changes, all agree on in one of 16 cases.
+const DRAWS: u64 = 5;
 
 /// Inputs and settings of a fit.
 pub struct FitPlan<'a> {
@@ -114,11 +116,13 @@ pub fn fit(
     let (facts, patterns) = facts::of(plan)?;
     let model = DriveModel::new(plan.base.clone(), first, plan.fixed.clone(), facts)?;
     let picked = |at: Vec<usize>| at.into_iter().map(|i| plan.cells[i].clone()).collect();
-    let evaluator = Evaluator {
-        simulator: CellSimulator::new(plan.seed)?,
-        cells: picked(chosen(&plan.cells, SEARCHED)),
-        requests: plan.requests,
-        workers: plan.workers,
+    let evaluator = |seed: u64| {
+        Ok(Evaluator {
+            simulator: CellSimulator::new(seed)?,
+            cells: picked(chosen(&plan.cells, SEARCHED)),
+            requests: plan.requests,
+            workers: plan.workers,
+        })
     };
     let limits = SearchLimits {
         evaluations: plan.evaluations,
@@ -133,9 +137,11 @@ pub fn fit(
         Found::unsearched(model)
     } else {
         let mut tell = |progress: &SearchProgress| tell(FitStep::Searches(progress));
-        Search::new(&evaluator, journal, &limits, &mut tell).run(&model)?
+        Search::new(&evaluator(plan.seed)?, journal, &limits, &mut tell).run(&model)?
     };
-    let sensitivities = sensitivities(&evaluator, journal, &found, &mut |name| {
+    let draws = (1..=DRAWS).map(|draw| evaluator(plan.seed ^ (draw * OTHER_DRAW)));
+    let draws = draws.collect::<Result<Vec<Evaluator>, FitError>>()?;
+    let sensitivities = sensitivities(&draws, journal, &found, &mut |name| {
         tell(FitStep::Varies(name))
     })?;
     tell(FitStep::Compares);

@@ -163,6 +163,7 @@ pub fn values(outcome: &FitOutcome) -> String {
         "bounds",
         &changed[0],
         &changed[1],
+        "with other values",
         "verdict",
         "shows in",
     ];
@@ -177,6 +178,7 @@ pub fn values(outcome: &FitOutcome) -> String {
             format!("{low} to {high}"),
             rise(s.rises[0]),
             rise(s.rises[1]),
+            rise(Some(s.together)),
             s.verdict().to_owned(),
             s.parameter.shows_in.to_owned(),
         ]);

@@ -87,6 +87,19 @@ impl Entry {
         libm::log(self.model.max(1e-9) / self.measured)
     }
 
+    /// The number of the quantity among all cells.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        let (kind, op, share) = match self.of {
+            Compared::Rate(op) => (0, op, 0.0),
+            Compared::Quantile(op, share) => (1, op, share),
+            Compared::Knee(op, share) => (2, op, share),
+            Compared::Edge { op, share, .. } => (3, op, share),
+        };
+        let of_share = libm::round(share * 1e4) as u32 * 8;
+        self.cell as u32 * 100_000 + of_share + 2 * kind + u32::from(op == Op::Write)
+    }
+
     /// The weighted difference: quadratic near zero, linear far away, so that a value that the model cannot reach
     /// does not decide over the others.
     #[must_use]

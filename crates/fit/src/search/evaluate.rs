@@ -1,16 +1,14 @@
-//! The residual of a candidate: its cells are simulated on several threads.
+//! The differences of a candidate: its cells are simulated on several threads.
 
 use super::journal::FitJournal;
+use super::step::Differences;
 use crate::FitError;
 use crate::measurements::DriveCell;
 use crate::model::{DriveModel, Values};
 use crate::parallel;
-use crate::residual::{Entry, entries, residual};
+use crate::residual::{Entry, entries};
 use crate::simulate::{CellSimulator, SimulatedCell};
 use destage_device::config::DeviceConfig;
-
-/// The residual of values that make no device, or a device without room for its data.
-const IMPOSSIBLE: f64 = 1e3;
 
 /// Cells to simulate, and how.
 pub struct Evaluator {
@@ -44,30 +42,29 @@ impl Evaluator {
         Ok(entries(&self.cells, &self.simulate(device)?))
     }
 
-    /// The residual of values, from the journal if it is known. Impossible values have a large one.
+    /// The differences of values, from the journal if they are known. Impossible values have none: they make no device, or
+    /// a device without room for its data.
     ///
     /// # Errors
     /// A load cannot be sent, or the journal cannot be written.
-    pub fn residual(
+    pub fn differences(
         &self,
         model: &DriveModel,
         values: &Values,
         journal: &mut FitJournal,
-    ) -> Result<f64, FitError> {
-        let settings = model.settings(values).join("; ");
+    ) -> Result<Differences, FitError> {
+        let (seed, settings) = (self.simulator.seed(), model.settings(values).join("; "));
+        let settings = format!("seed {seed}; {settings}");
         if let Some(known) = journal.get(&settings) {
-            return Ok(known);
+            return Ok(known.clone());
         }
-        let found = match model.scaled(values) {
-            Ok(device) => match self.entries(&device) {
-                Ok(entries) => residual(&entries),
-                Err(FitError::Simulation(_)) => IMPOSSIBLE,
-                Err(other) => return Err(other),
-            },
-            Err(FitError::Device(_)) => IMPOSSIBLE,
+        let device = model.scaled(values);
+        let found = match device.and_then(|device| self.entries(&device)) {
+            Ok(entries) => Differences::of(&entries),
+            Err(FitError::Device(_) | FitError::Simulation(_)) => Differences::default(),
             Err(other) => return Err(other),
         };
-        journal.add(settings, found)?;
+        journal.add(settings, found.clone())?;
         Ok(found)
     }
 }

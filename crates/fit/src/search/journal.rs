@@ -1,5 +1,6 @@
-//! Residuals that are known, in memory and in a file, so that a search that was interrupted goes on where it was.
+//! Differences that are known, in memory and in a file, so that a search that was interrupted goes on where it was.
 
+use super::step::Differences;
 use crate::FitError;
 use destage_console::file::require_regular;
 use destage_experiment::seal::{seal_text, unseal_text};
@@ -8,10 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Residuals by the settings of the device.
+/// Differences by the settings of the device.
 #[derive(Default)]
 pub struct FitJournal {
-    pub(super) known: BTreeMap<String, f64>,
+    pub(super) known: BTreeMap<String, Differences>,
     out: Option<File>,
 }
 
@@ -23,7 +24,7 @@ impl FitJournal {
     }
 
     /// The journal at `path`, which is made if it is not there. Its first line is `fit`, which says what is fitted to what;
-    /// each further line is a residual. A last line that was cut is removed.
+    /// each further line is a candidate. A last line that was cut is removed.
     ///
     /// # Errors
     /// The file belongs to another fit, was changed since it was written, or cannot be read or written.
@@ -50,7 +51,8 @@ impl FitJournal {
         }
         let known = lines.map(|(line, number)| {
             let known = unseal_text(line).and_then(|text| {
-                serde_json::from_str::<(String, f64)>(text).map_err(|error| error.to_string())
+                serde_json::from_str::<(String, Differences)>(text)
+                    .map_err(|error| error.to_string())
             });
             known.map_err(|why| FitError::DamagedJournal { line: number, why })
         });
@@ -60,29 +62,29 @@ impl FitJournal {
         })
     }
 
-    /// The residual of a device, if it is known.
+    /// The differences of a device, if they are known.
     #[must_use]
-    pub fn get(&self, settings: &str) -> Option<f64> {
-        self.known.get(settings).copied()
+    pub fn get(&self, settings: &str) -> Option<&Differences> {
+        self.known.get(settings)
     }
 
-    /// Is no residual known?
+    /// Is no candidate known?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// Remembers a residual.
+    /// Remembers a candidate.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, settings: String, residual: f64) -> Result<(), FitError> {
+    pub fn add(&mut self, settings: String, found: Differences) -> Result<(), FitError> {
         if let Some(out) = &mut self.out {
-            let line = seal_text(&serde_json::json!([settings, residual]).to_string());
+            let line = seal_text(&serde_json::json!([settings, found]).to_string());
             out.write_all(line.as_bytes())
                 .map_err(|error| FitError::Journal(error.to_string()))?;
         }
-        self.known.insert(settings, residual);
+        self.known.insert(settings, found);
         Ok(())
     }
 }

@@ -1,37 +1,39 @@
-//! The search for the values with the smallest residual: CMA-ES from start values in closed form.
+//! The search for the values with the smallest residual: steps of Gauss and Newton from start values in closed form.
 //!
-//! Each structure is searched a little, and the best one goes on: first the values that writes show, then those that
-//! reads show, then all. The order matters because reads wait for what writes do, and hardly the other way round.
-//! CMA-ES (crate `cmaes`) needs no derivative, bears the steps that whole numbers and percentiles make, and learns
-//! which values change the residual together.
+//! The values that writes show are searched a little in each structure, and then all values in the best one. Each value is
+//! changed alone, which shows how each difference depends on it. All values together then go where the residual is smallest
+//! if the differences are straight lines. Where a step gains nothing, the next changes are half as large and on the other side.
 
 mod evaluate;
 mod journal;
 mod sensitivity;
+mod step;
 #[cfg(test)]
 mod tests;
 
 pub use evaluate::Evaluator;
 pub use journal::FitJournal;
 pub use sensitivity::{CHANGED_BY, Sensitivity, sensitivities};
+pub use step::Differences;
 
 use crate::FitError;
 use crate::measurements::DriveCell;
 use crate::model::{DriveModel, Parameter, Side, Structure, Values};
 use crate::start::{calibrate_programs, start_values};
-use cmaes::{CMAESOptions, DVector};
+use step::Quadratic;
 
-/// Does a stage of the search change a value?
-type Takes = fn(&Parameter) -> bool;
-
-/// Shares of the evaluations: trying each structure, writes, reads, all values.
-const SHARES: [f64; 4] = [0.24, 0.20, 0.26, 0.30];
-/// Factor by which a value is changed alone.
-const NEIGHBOUR: f64 = 1.25;
-/// The penalty of a step beyond a bound, for each step length squared.
-const OUTSIDE: f64 = 0.05;
-/// Fewest evaluations of a stage that is worth the name.
-const LEAST: usize = 8;
+/// Share of the evaluations in which structures are tried.
+const TRIED: f64 = 0.3;
+/// A search ends when it gains nothing by changes of this many steps.
+const LEAST_STEPS: f64 = 0.1;
+/// Steps that a value goes at once, at most.
+const MOST_STEPS: f64 = 2.0;
+/// Less gain is none.
+const GAIN: f64 = 0.002;
+/// Lengths of a step that are tried, each with so many times the damping of the one before.
+const LENGTHS: usize = 3;
+const DAMPED: f64 = 8.0;
+const DAMPING: (f64, f64) = (0.001, 0.1);
 
 /// Limits of a search.
 pub struct SearchLimits<'a> {
@@ -122,13 +124,13 @@ impl<'a> Search<'a> {
     pub fn run(mut self, model: &DriveModel) -> Result<Found, FitError> {
         let mut tried: Vec<Found> = Vec::new();
         let structures = self.limits.structures.clone();
+        let count = TRIED * self.limits.evaluations as f64 / structures.len() as f64;
         for structure in &structures {
             let model = model.with_structure(structure);
             let start = self.start(&model)?;
-            let count = self.share(0) / structures.len();
             let writes = |p: &Parameter| p.side != Side::Reads;
             let stage = format!("structure {}", structure.name);
-            tried.push(self.refine(&model, start, &writes, count, &stage)?);
+            tried.push(self.refine(start, &writes, count as usize, &stage)?);
         }
         let names: Vec<(&str, f64)> = tried
             .iter()
@@ -137,48 +139,11 @@ impl<'a> Search<'a> {
         let best = tried
             .into_iter()
             .min_by(|a, b| a.residual.total_cmp(&b.residual));
-        let mut best = best.ok_or_else(|| FitError::Device("no structure to try".to_owned()))?;
-        let stages: [(Takes, &str); 3] = [
-            (|p| p.side != Side::Reads, "writes"),
-            (|p| p.side != Side::Writes, "reads"),
-            (|_| true, "all"),
-        ];
-        for (number, (takes, stage)) in stages.into_iter().enumerate() {
-            let count = self.share(number + 1);
-            let model = best.model.clone();
-            best = self.refine(&model, best, &takes, count, stage)?;
-        }
-        let mut best = self.try_neighbours(best)?;
+        let best = best.ok_or_else(|| FitError::Device("no structure to try".to_owned()))?;
+        let left = self.limits.evaluations.saturating_sub(self.done);
+        let mut best = self.refine(best, &|_| true, left, "all")?;
         best.evaluations = self.done;
         best.tried = names;
-        Ok(best)
-    }
-
-    /// Changes one value after another by a quarter where that is better. It finds what a search in all directions at once
-    /// has left, and costs what the sensitivities cost.
-    fn try_neighbours(&mut self, mut best: Found) -> Result<Found, FitError> {
-        for parameter in self.free(&best.model, &best.values, &|_| true) {
-            for factor in [1.0 / NEIGHBOUR, NEIGHBOUR] {
-                if (self.limits.stop)() {
-                    return Ok(best);
-                }
-                let mut values = best.values.clone();
-                let value = parameter.rounded(values[parameter.name] * factor);
-                values.insert(parameter.name, value);
-                let found = self
-                    .evaluator
-                    .residual(&best.model, &values, self.journal)?;
-                self.done += 1;
-                if found < best.residual {
-                    (best.residual, best.values) = (found, values);
-                }
-                (self.tell)(&SearchProgress {
-                    evaluations: (self.done, self.done.max(self.limits.evaluations)),
-                    stage: "neighbours".to_owned(),
-                    best: best.residual,
-                });
-            }
-        }
         Ok(best)
     }
 
@@ -198,11 +163,6 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    fn share(&self, stage: usize) -> usize {
-        let share = SHARES[stage] * self.limits.evaluations as f64;
-        (share as usize).max(LEAST)
-    }
-
     fn start(&mut self, model: &DriveModel) -> Result<Found, FitError> {
         let Evaluator {
             simulator,
@@ -212,80 +172,114 @@ impl<'a> Search<'a> {
         } = self.evaluator;
         let mut values = start_values(model, cells, self.limits.measured)?;
         calibrate_programs(model, simulator, cells, *requests, &mut values)?;
-        let residual = self.evaluator.residual(model, &values, self.journal)?;
+        let found = self.evaluator.differences(model, &values, self.journal)?;
         Ok(Found {
             model: model.clone(),
             values,
-            residual,
+            residual: found.residual(),
             evaluations: 0,
             tried: Vec::new(),
         })
     }
 
-    /// Changes the parameters that `takes` names, from the best values so far.
+    /// Improves the parameters that `takes` names with at most `count` candidates.
     fn refine(
         &mut self,
-        model: &DriveModel,
-        start: Found,
+        mut best: Found,
         takes: &dyn Fn(&Parameter) -> bool,
         count: usize,
         stage: &str,
     ) -> Result<Found, FitError> {
-        let free = self.free(model, &start.values, takes);
-        if free.is_empty() || (self.limits.stop)() {
-            return Ok(start);
-        }
-        let origin = start.values.clone();
-        let (mut best, mut failed, mut left) = (start, None, count);
-        let mut objective = |x: &DVector<f64>| -> f64 {
-            if failed.is_some() || left == 0 || (self.limits.stop)() {
-                return f64::MAX;
+        let free = self.free(&best.model, &best.values, takes);
+        let end = self.done + count;
+        let (mut scale, mut damping) = (1.0, DAMPING.1);
+        while !free.is_empty() && libm::fabs(scale) >= LEAST_STEPS {
+            let origin = best.clone();
+            let here = self
+                .evaluator
+                .differences(&origin.model, &origin.values, self.journal)?;
+            let mut pairs = Vec::new();
+            for parameter in &free {
+                let (values, steps) = changed(&origin.values, parameter, scale);
+                let Some(there) = self.attempt(values, &mut best, end, stage)? else {
+                    return Ok(best);
+                };
+                pairs.push((steps, here.clone(), there));
             }
-            left -= 1;
-            let (values, outside) = moved(&origin, &free, x);
-            let found = match self.evaluator.residual(model, &values, self.journal) {
-                Ok(found) => found,
-                Err(error) => {
-                    failed = Some(error);
-                    return f64::MAX;
+            let around = Quadratic::new(&here, &pairs);
+            for _ in 0..LENGTHS {
+                let before = best.residual;
+                let values = moved(&origin.values, &free, &around.step(damping));
+                if self.attempt(values, &mut best, end, stage)?.is_none() {
+                    return Ok(best);
                 }
-            };
-            self.done += 1;
-            if found < best.residual {
-                (best.residual, best.values) = (found, values);
+                if best.residual < before {
+                    damping = (damping / DAMPED).max(DAMPING.0);
+                    break;
+                }
+                damping *= DAMPED;
             }
-            (self.tell)(&SearchProgress {
-                evaluations: (self.done, self.limits.evaluations),
-                stage: stage.to_owned(),
-                best: best.residual,
-            });
-            found + OUTSIDE * outside
-        };
-        let zero = vec![0.0; free.len()];
-        let seed = self.limits.seed;
-        let cma = CMAESOptions::new(zero, 1.0)
-            .seed(seed)
-            .max_function_evals(count)
-            .build(&mut objective);
-        let mut cma = cma.map_err(|e| FitError::Simulation(format!("CMA-ES: {e:?}")))?;
-        while cma.next().is_none() && !(self.limits.stop)() {}
-        drop(cma);
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(best),
+            damping = damping.min(DAMPING.1);
+            scale = match best.residual < (1.0 - GAIN) * origin.residual {
+                true => -scale,
+                false => -scale / 2.0,
+            };
         }
+        Ok(best)
+    }
+
+    /// Simulates a candidate and keeps it if it is the best one. Nothing if the search is to end.
+    fn attempt(
+        &mut self,
+        values: Values,
+        best: &mut Found,
+        end: usize,
+        stage: &str,
+    ) -> Result<Option<Differences>, FitError> {
+        if self.done >= end || (self.limits.stop)() {
+            return Ok(None);
+        }
+        let found = self
+            .evaluator
+            .differences(&best.model, &values, self.journal)?;
+        self.done += 1;
+        if found.residual() < best.residual {
+            (best.residual, best.values) = (found.residual(), values);
+        }
+        (self.tell)(&SearchProgress {
+            evaluations: (self.done, self.limits.evaluations),
+            stage: stage.to_owned(),
+            best: best.residual,
+        });
+        Ok(Some(found))
     }
 }
 
-/// Values so many steps from the origin, and the squared steps by which they were outside their bounds.
-fn moved(origin: &Values, free: &[&Parameter], x: &DVector<f64>) -> (Values, f64) {
-    let (mut values, mut outside) = (origin.clone(), 0.0);
-    for (parameter, steps) in free.iter().zip(x.iter()) {
-        let wanted = origin[parameter.name] * libm::exp(steps * parameter.step);
-        let inside = wanted.clamp(parameter.bounds.0, parameter.bounds.1);
-        let beyond = libm::log(wanted / inside) / parameter.step;
-        outside += beyond * beyond;
-        values.insert(parameter.name, parameter.rounded(inside));
+/// Values of which one is about so many steps away, on the other side if there is no room, and how many steps it is.
+fn changed(origin: &Values, parameter: &Parameter, steps: f64) -> (Values, f64) {
+    let value = origin[parameter.name];
+    let away = |steps: f64| {
+        let to = parameter.rounded(value * libm::exp(steps * parameter.step));
+        match parameter.is_whole && to == value {
+            true => parameter.rounded(value + libm::copysign(1.0, steps)),
+            false => to,
+        }
+    };
+    let to = Some(away(steps)).filter(|&to| to != value);
+    let to = to.unwrap_or_else(|| away(-steps));
+    let mut values = origin.clone();
+    values.insert(parameter.name, to);
+    let steps = libm::log(to / value) / parameter.step;
+    (values, if steps == 0.0 { 1.0 } else { steps })
+}
+
+/// Values so many steps from the origin, as far as bounds allow.
+fn moved(origin: &Values, free: &[&Parameter], steps: &[f64]) -> Values {
+    let mut values = origin.clone();
+    for (parameter, steps) in free.iter().zip(steps) {
+        let steps = steps.clamp(-MOST_STEPS, MOST_STEPS);
+        let to = origin[parameter.name] * libm::exp(steps * parameter.step);
+        values.insert(parameter.name, parameter.rounded(to));
     }
-    (values, outside)
+    values
 }

@@ -1,6 +1,7 @@
-//! Laws of the journal.
+//! Laws of the journal, and of steps.
 
-use super::FitJournal;
+use super::step::Quadratic;
+use super::{Differences, FitJournal};
 use crate::FitError;
 use destage_types::rng::SplitMix64;
 use std::fs;
@@ -14,15 +15,14 @@ fn written(path: &Path, rng: &mut SplitMix64) -> Vec<u8> {
     let mut journal = FitJournal::open(FIT, path).unwrap();
     for i in 0..3 {
         let settings = format!("t_program={i}us; read_retry=\"off\"");
-        journal.add(settings, rng.below(1000) as f64 / 7.0).unwrap();
+        let found = Differences(vec![(i, rng.below(1000) as f64 / 7.0, 2.0)]);
+        journal.add(settings, found).unwrap();
     }
     fs::read(path).unwrap()
 }
 
-fn known(journal: &FitJournal) -> Vec<(String, u64)> {
-    let all = journal.known.iter();
-    all.map(|(settings, residual)| (settings.clone(), residual.to_bits()))
-        .collect()
+fn known(journal: &FitJournal) -> Vec<(String, Differences)> {
+    journal.known.clone().into_iter().collect()
 }
 
 /// One byte is changed, removed or added, or the end is cut.
@@ -78,4 +78,54 @@ fn a_journal_of_another_fit_is_refused() {
         assert!(FitJournal::open(FIT, &path).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), other);
     }
+}
+
+/// Differences that are straight lines in the values: `x + slopes * steps`, of equal weight.
+fn lines(slopes: &[[f64; 2]], steps: [f64; 2]) -> Differences {
+    let at = |slopes: &[f64; 2]| 0.001 * (slopes[0] * steps[0] + slopes[1] * steps[1] - 1.0);
+    let all = (0..).zip(slopes);
+    Differences(all.map(|(i, slopes)| (i, at(slopes), 1.0)).collect())
+}
+
+fn around(slopes: &[[f64; 2]]) -> Quadratic {
+    let pair = |steps| (1.0, lines(slopes, [0.0, 0.0]), lines(slopes, steps));
+    Quadratic::new(
+        &lines(slopes, [0.0, 0.0]),
+        &[pair([1.0, 0.0]), pair([0.0, 1.0])],
+    )
+}
+
+#[test]
+fn a_step_ends_where_all_differences_of_lines_are_gone() {
+    // 2 a = 1, a + 4 b = 1.
+    let step = around(&[[2.0, 0.0], [1.0, 4.0]]).step(0.0);
+    assert!(
+        (step[0] - 0.5).abs() < 0.01 && (step[1] - 0.125).abs() < 0.01,
+        "{step:?}"
+    );
+    let damped = around(&[[2.0, 0.0], [1.0, 4.0]]).step(1.0);
+    assert!(damped[0] < 0.9 * step[0], "{damped:?}");
+}
+
+/// Values that only their sum shows have no rise of their own.
+#[test]
+fn values_that_make_up_for_each_other_do_not_rise_together() {
+    let own = around(&[[2.0, 0.0], [0.0, 2.0]]).rise(0, |_| false);
+    let traded = around(&[[2.0, 2.0], [1.0, 1.0]]).rise(0, |_| false);
+    assert!(traded < 0.01 * own, "{traded} and {own}");
+    let pinned = around(&[[2.0, 2.0], [1.0, 1.0]]).rise(0, |value| value == 1);
+    assert!((pinned / own - 1.25).abs() < 0.01, "{pinned} and {own}");
+}
+
+/// Changes of which draws do not agree on the sign are chance.
+#[test]
+fn draws_agree_on_the_least_change() {
+    let draws = |all: [[f64; 2]; 3]| {
+        let draw = |[a, b]: [f64; 2]| Differences(vec![(1, a, 2.0), (7, b, 1.0)]);
+        all.map(draw)
+    };
+    let from = draws([[0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]);
+    let to = draws([[0.25, 1.5], [1.0, 0.5], [3.0, 1.5]]);
+    let expected = Differences(vec![(1, 0.75, 2.0), (7, 1.0, 1.0)]);
+    assert_eq!(Differences::agreed(&from, &to), expected);
 }

@@ -52,6 +52,12 @@ impl CellSimulator {
         })
     }
 
+    /// What it draws from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Simulates `device` under about `requests` requests of the load of `cell`: more if they do
     /// not settle it, fewer if the drive did fewer. Its preconditioning is that of the cell,
     /// whatever the device says.

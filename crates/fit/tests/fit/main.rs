@@ -135,47 +135,67 @@ fn text(outcome: &FitOutcome) -> String {
     device_file(outcome, &notes).unwrap()
 }
 
+/// What the search finds of a drive of which only the times of commands and reads and the pace are not known.
+fn known_drive(cells: &[DriveCell], seed: u64, journal: &mut FitJournal) -> FitOutcome {
+    let never = || false;
+    let mut plan = plan(cells, &[], 60, &never);
+    plan.seed = seed;
+    let known = [
+        "t_program=900us",
+        "t_suspend=15us",
+        "command_slots=64",
+        "write_pace_burst=3",
+        "cache=4MiB",
+        "read_retry=off",
+    ];
+    plan.fixed.extend(known.map(str::to_owned));
+    fitted(&plan, journal)
+}
+
+/// Whatever load a fit draws, it is near the drive where that shows, and its verdicts are true.
 #[test]
 fn a_known_drive_gives_its_determined_values_back() {
-    let cells = measured(&[2_000.0, 6_000.0, 20_000.0], 12_000);
-    let free = ["t_command", "t_read", "write_pace"];
-    let never = || false;
-    let plan = plan(&cells, &free, 60, &never);
+    let cells = measured(&[2_000.0, 6_000.0, 20_000.0], 48_000);
+    let mut verdicts = Vec::new();
+    for seed in 1..=5 {
+        let outcome = known_drive(&cells, seed, &mut FitJournal::in_memory());
+        for s in &outcome.sensitivities {
+            let (name, verdict) = (s.parameter.name, s.verdict());
+            let ratio = s.value / truth()[name];
+            println!("seed {seed}: {name} is {ratio:.3} times that of the drive, {verdict}");
+            let is_near = (ratio - 1.0).abs() < 0.1;
+            assert!(verdict != "determined" || is_near, "{name}: {ratio}, {s:?}");
+            match name {
+                "t_command" | "write_pace" => assert_eq!(verdict, "determined", "{s:?}"),
+                "t_read.middle" => assert!(is_near, "{name}: {ratio}, {s:?}"),
+                _ => {}
+            }
+            verdicts.push((name, verdict));
+        }
+    }
+    let shows =
+        |&&(name, verdict): &&(&str, &str)| name.starts_with("t_read") && verdict != "undetermined";
+    assert!(verdicts.iter().filter(shows).count() > 7, "{verdicts:?}");
+}
+
+#[test]
+fn a_fit_that_was_interrupted_goes_on_where_it_was() {
+    let cells = measured(&[2_000.0], 4_000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.journal");
-    let first = fitted(&plan, &mut FitJournal::open("a fit", &path).unwrap());
-    // Two thirds of the reads have other types. A search of 60 runs ends beside the drive's values, and the verdicts are
-    // of where it ends.
-    for (name, within, verdict) in [
-        ("t_command", 0.1, "at least this"),
-        ("t_read.middle", 0.1, "undetermined"),
-        ("write_pace", 0.1, "determined"),
-    ] {
-        let ratio = first.found.values[name] / truth()[name];
-        assert!(
-            (ratio - 1.0).abs() < within,
-            "{name} is {ratio} times that of the drive"
-        );
-        let sensitivity = first
-            .sensitivities
-            .iter()
-            .find(|s| s.parameter.name == name)
-            .unwrap();
-        assert_eq!(sensitivity.verdict(), verdict, "{sensitivity:?}");
-    }
+    let open = || FitJournal::open("a fit", &path).unwrap();
+    let first = known_drive(&cells, 1, &mut open());
     let file = text(&first);
     assert!(
         file.contains("t_command = ") && file.contains("# fitted: determined"),
         "{file}"
     );
     assert!(chart(&first).unwrap().contains("<svg"));
-
-    // The rest of the journal of an interrupted fit changes nothing but the remaining time.
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() * 2 / 3]).unwrap();
-    let mut journal = FitJournal::open("a fit", &path).unwrap();
+    let mut journal = open();
     assert!(!journal.is_empty());
-    assert_eq!(text(&fitted(&plan, &mut journal)), file);
+    assert_eq!(text(&known_drive(&cells, 1, &mut journal)), file);
     assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
