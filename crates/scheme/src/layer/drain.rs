@@ -151,7 +151,7 @@ impl<S: Build> Build for Drain<S> {
             pages: Lists::array(env.slots as usize),
         });
         Drain {
-            inner: DirtyVictims::new(inner, usize::MAX),
+            inner: DirtyVictims::new(inner, usize::MAX).around(below),
             groups: evicts_groups(below) && writes.is_none(),
             writes,
             last: None,
