@@ -24,6 +24,7 @@ mod doubts;
 mod error;
 mod extent;
 mod fault;
+mod filter;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod load;
@@ -70,8 +71,8 @@ pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;
 pub use volume::{Volume, VolumeName, Volumes};
 pub use writers::{
-    BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv,
-    write_disksim, write_fio, write_msr, write_ssdsim,
+    BinWriter, RequestPasses, WriteSummary, write_bin, write_csv, write_disksim, write_fio,
+    write_msr, write_ssdsim,
 };
 // They need a C library or a temporary file, which a browser does not have.
 #[cfg(not(target_family = "wasm"))]

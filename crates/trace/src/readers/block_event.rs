@@ -7,7 +7,7 @@ use std::str::FromStr;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags};
 
 use super::columns::NO_KIND;
-use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader};
+use super::{FormatInfo, LoadOptions, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent;
@@ -115,7 +115,7 @@ impl<T: EventText + 'static> EventLines<T> {
     pub fn open(
         info: &'static FormatInfo,
         input: Input,
-        options: ReadOptions,
+        options: LoadOptions,
         usual: BlkEvent,
     ) -> Box<dyn TraceReader> {
         let lines = EventLines::<T> {
