@@ -71,7 +71,7 @@ def run(
     schemes:
         Schemes: text such as ``"cac(lru)"``, results of functions such as :func:`destage.awb`, or your own
         schemes (:class:`destage.Policy`). By default ``"lru"``, or
-        ``"drain(lru,low=0.5,high=0.5)"`` on a device with a bounded buffer.
+        ``"drain(lru,low=0.25,high=0.25)"`` on a device with a bounded buffer.
     cache:
         Cache sizes: ``"16MiB"``, bytes, or a share of the pages that the trace touches such as ``0.1``.
         By default the cache size of the device, or 16 MiB without one.

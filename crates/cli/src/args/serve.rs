@@ -81,7 +81,7 @@ destage_experiment::declare_options! {
         set: Vec<String>;
         /// Cache scheme, such as `lru` or `awb(prober(lru))`
         #[option(value = "EXPR")]
-        scheme: Option<String>, word "lru, or drain(lru,low=0.5,high=0.5) on a device with a bounded buffer";
+        scheme: Option<String>, word "lru, or drain(lru,low=0.25,high=0.25) on a device with a bounded buffer";
         /// Cache size with a unit, such as 16MiB
         #[option(value = "SIZE")]
         cache: Option<ByteSize> = ByteSize::parse, word "the cache size of the device";

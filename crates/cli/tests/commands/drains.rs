@@ -109,12 +109,12 @@ fn no_default_run_leaves_all_but_one_die_idle() {
         );
         let record = bench.record(&line);
         assert_eq!(
-            record["scheme"], "drain(lru,high=0.5,low=0.5)",
+            record["scheme"], "drain(lru,high=0.25,low=0.25)",
             "seed {seed}: {line}"
         );
         assert_eq!(
             setting(&record, "scheme"),
-            ("drain(lru,high=0.5,low=0.5)", "built-in")
+            ("drain(lru,high=0.25,low=0.25)", "built-in")
         );
         let busy = busy_dies(&record, drive.dies);
         assert!(
@@ -150,7 +150,9 @@ fn what_does_not_drain_is_warned_of() {
         .ok();
     done.says(format!("warning: lru: {WARNING}"));
     let report = bench.read("r.html");
-    assert!(report.contains("Not drained: lru.") && report.contains("drain(lru,high=0.5,low=0.5)"));
+    assert!(
+        report.contains("Not drained: lru.") && report.contains("drain(lru,high=0.25,low=0.25)")
+    );
     let unbounded = bench
         .destage("run t.csv --format msr --device default --scheme lru")
         .ok();

@@ -29,7 +29,12 @@ const DRIVES: [&str; 4] = [
     "qlc-2t",
 ];
 const SMALL: [&str; 2] = ["blocks_per_plane=400", "pages_per_block=24"];
-const OF_DRIVES: [&str; 4] = ["drain(fifo)", "drain(lru,low=0.5,high=0.5)", "lru", "cflru"];
+const OF_DRIVES: [&str; 4] = [
+    "drain(fifo)",
+    "drain(lru,low=0.25,high=0.25)",
+    "lru",
+    "cflru",
+];
 const OF_PAGES: [&str; 5] = ["lru", "none", "req-block", "cac(lru)", "prober(lirs)"];
 const PACES: [&str; 4] = [
     "no-delay = true",

@@ -62,7 +62,7 @@ crate::declare_options! {
         /// defaults; repeatable
         #[option(value = "EXPR,...", each = true, commas = true)]
         scheme: Vec<String>, default "lru",
-            shown "lru, or drain(lru,low=0.5,high=0.5) on a device with a bounded buffer";
+            shown "lru, or drain(lru,low=0.25,high=0.25) on a device with a bounded buffer";
         /// Cache sizes with a unit, such as `4MiB,16MiB`, or as a share of the pages that the trace
         /// touches, such as 10% or 0.1; repeatable
         #[option(value = "SIZE|SHARE,...", each = true, commas = true)]

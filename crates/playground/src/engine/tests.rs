@@ -136,7 +136,7 @@ fn drained_versions_are_offered_on_bounded_buffers() {
         let usual = plan(&mut engine, preset.name, json!({}));
         let usual = usual["runs"][0]["scheme"].as_str().unwrap();
         if warned {
-            let marks = "high=0.5,low=0.5";
+            let marks = "high=0.25,low=0.25";
             let offers = [
                 format!("drain(lru,{marks})"),
                 format!("drain(prober(lru),{marks})"),

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn drain_stands_at_its_place() {
-        let marks = "high=0.5,low=0.5";
+        let marks = "high=0.25,low=0.25";
         for (text, expected) in [
             ("lru", format!("drain(lru,{marks})")),
             ("prober(lru)", format!("drain(prober(lru),{marks})")),

@@ -30,9 +30,9 @@ pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
 use value::Value;
 
-/// The scheme of a device with a bounded buffer where nobody names one. Marks at half of the buffer keep as many pages
-/// to be written again as fill the other half.
-pub const DRAINED_LRU: &str = "drain(lru,low=0.5,high=0.5)";
+/// The scheme of a device with a bounded buffer where nobody names one: what docs/BUFFER.md recommends for every load.
+/// Pages that may be written again fill a quarter of the buffer, and three quarters are left for bursts.
+pub const DRAINED_LRU: &str = "drain(lru,low=0.25,high=0.25)";
 
 /// A legal composition: one scheme, its given parameters, and the scheme inside it.
 ///

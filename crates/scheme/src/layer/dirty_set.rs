@@ -27,6 +27,11 @@ impl DirtySet {
     }
 
     #[inline]
+    pub fn contains(&self, slot: Slot) -> bool {
+        self.at.get(slot.index()).is_some_and(|&at| at != NONE)
+    }
+
+    #[inline]
     pub fn insert(&mut self, slot: Slot) {
         if self.at.len() <= slot.index() {
             self.at.resize(slot.index() + 1, NONE);

@@ -151,7 +151,7 @@ impl<S: Build> Build for Drain<S> {
             pages: Lists::array(env.slots as usize),
         });
         Drain {
-            inner: DirtyVictims::new(inner, usize::MAX),
+            inner: DirtyVictims::new(inner, usize::MAX).around(below),
             groups: evicts_groups(below) && writes.is_none(),
             writes,
             last: None,
@@ -182,6 +182,10 @@ impl<S: Scheme> Drain<S> {
     fn take_from_group(&self, busy: &dyn Fn(Slot) -> bool, v: &View, unit: &mut Unit) {
         let Some(last) = &self.last else { return };
         let may_go = |slot: &Slot| v.frames.is_dirty(*slot) && !busy(*slot);
+        // A page that has no rival needs no search of the groups.
+        if let [only] = *self.inner.dirty_pages() {
+            return unit.slots.extend(Some(only).filter(may_go));
+        }
         Scheme::next_units(&self.inner, Some(last), v, unit, &mut |unit| {
             unit.slots.iter().any(may_go)
         });

@@ -6,7 +6,7 @@
 //! the scheme gives them, if it can, and not looked for among all others.
 
 use super::dirty_set::DirtySet;
-use crate::{Access, Admission, Layer, RemoveReason, Request, Scheme, SchemeNotice, View};
+use crate::{Access, Admission, Expr, Layer, RemoveReason, Request, Scheme, SchemeNotice, View};
 use destage_types::{Lpn, Op, Slot};
 
 /// Pages that are kept; further ones are looked for each time.
@@ -30,6 +30,8 @@ pub struct DirtyVictims<S> {
     dirty: Vec<Slot>,
     /// Are these all there are?
     all: bool,
+    /// Does an access move only its own page in the order? Then the others are not looked for again.
+    moves_one: bool,
     /// Partial trims up to then, unless the scheme has changed since.
     looked_at: Option<u64>,
     places: Vec<(u64, Slot)>,
@@ -39,6 +41,7 @@ impl<S: Scheme> DirtyVictims<S> {
     /// Over the first `window` candidates of `scheme`.
     pub fn new(scheme: S, window: usize) -> DirtyVictims<S> {
         DirtyVictims {
+            moves_one: false,
             scheme,
             window,
             set: DirtySet::default(),
@@ -47,6 +50,12 @@ impl<S: Scheme> DirtyVictims<S> {
             looked_at: None,
             places: Vec::new(),
         }
+    }
+
+    /// The same around `expr`, whose policy may say that an access moves its own page alone.
+    pub fn around(self, expr: &Expr) -> DirtyVictims<S> {
+        let moves_one = self.window == usize::MAX && expr.policy().scheme().recency_stack;
+        DirtyVictims { moves_one, ..self }
     }
 
     /// Looks at the pages again if they may have changed; to be called before
@@ -104,6 +113,11 @@ impl<S: Scheme> DirtyVictims<S> {
         });
     }
 
+    /// All dirty pages, in no order that means anything.
+    pub fn dirty_pages(&self) -> &[Slot] {
+        self.set.slots()
+    }
+
     /// The first of the pages that is dirty and accepted.
     pub fn first(&self, v: &View, accept: impl Fn(Slot) -> bool) -> Option<Slot> {
         debug_assert_eq!(self.looked_at, Some(v.frames.partial_trims()));
@@ -140,6 +154,27 @@ impl<S: Scheme> DirtyVictims<S> {
         slots.iter().for_each(|&slot| self.set.remove(slot));
     }
 
+    /// The page in `slot` was accessed or leaves, and is dirty if it is in the set.
+    fn moved(&mut self, slot: Slot, v: &View) {
+        let scheme = &self.scheme;
+        let place = scheme.place(slot, v).filter(|_| self.moves_one);
+        let Some(place) = place else {
+            self.looked_at = None;
+            return;
+        };
+        self.dirty.retain(|&other| other != slot);
+        if !self.set.contains(slot) {
+            return;
+        }
+        let before = |&other: &Slot| scheme.place(other, v) < Some(place);
+        let at = self.dirty.partition_point(before);
+        if at < self.dirty.len() || self.all {
+            self.dirty.insert(at, slot);
+            self.all &= self.dirty.len() < MOST;
+            self.dirty.truncate(MOST);
+        }
+    }
+
     fn search(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
         let (mut left, mut found) = (self.window, None);
         self.scheme.next_victims(v, &mut |slot| {
@@ -151,49 +186,49 @@ impl<S: Scheme> DirtyVictims<S> {
     }
 }
 
-/// Methods that are handed on and may change the order of eviction.
-macro_rules! changing {
-    ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
-        $(
-            #[inline(always)]
-            fn $name(&mut self, $($arg: $type),*) $(-> $result)? {
-                self.looked_at = None;
-                self.scheme.$name($($arg),*)
-            }
-        )*
-    };
-}
-
 impl<S: Scheme> Layer for DirtyVictims<S> {
     crate::inside!(scheme: S);
 
-    changing! {
-        rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
-        on_request(r: &Request, v: &View) -> Admission;
+    #[inline(always)]
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        let known = self.scheme.rename(from, to, slot, v);
+        match slot {
+            Some(slot) => self.moved(slot, v),
+            None => self.looked_at = None,
+        }
+        known
+    }
+
+    #[inline(always)]
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
+        if !self.moves_one {
+            self.looked_at = None;
+        }
+        self.scheme.on_request(r, v)
     }
 
     #[inline(always)]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.looked_at = None;
         if v.frames.is_dirty(slot) {
             self.set.insert(slot);
         }
         self.scheme.on_insert(slot, a, v);
+        self.moved(slot, v);
     }
 
     #[inline(always)]
     fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.looked_at = None;
         if a.op == Op::Write {
             self.set.insert(slot);
         }
         self.scheme.on_hit(slot, a, v);
+        self.moved(slot, v);
     }
 
     #[inline(always)]
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
-        self.looked_at = None;
         self.set.remove(slot);
+        self.moved(slot, v);
         self.scheme.on_remove(slot, reason, v);
     }
 
@@ -201,6 +236,7 @@ impl<S: Scheme> Layer for DirtyVictims<S> {
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         match notice {
             SchemeNotice::Cleaned(slots) => self.cleaned(slots, v),
+            _ if self.moves_one => {}
             _ => self.looked_at = None,
         }
         self.scheme.on_notice(notice, v);

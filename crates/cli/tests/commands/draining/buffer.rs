@@ -1,15 +1,12 @@
-//! `docs/BUFFER.md`: the tables of write buffers, from the sweep `papers/buffer.toml`.
+//! The tables of `docs/BUFFER.md`: what to build into a write buffer, as ratios.
 
-use super::{Swept, again, flash, folder, is_stale, sweep, text};
+use super::{LOADS, beside, bound, flash, geometric_mean, load};
 use serde_json::Value;
-
-const PAGE: &str = "docs/BUFFER.md";
-const SWEEP: &str = "papers/buffer.toml";
 
 /// Baselines: of response times, and of bytes to flash.
 const DRAINED: &str = "drain(lru)";
 const ON_DEMAND: &str = "lru";
-const SCHEMES: [&str; 5] = [
+pub const SCHEMES: [&str; 5] = [
     ON_DEMAND,
     DRAINED,
     "drain(lru,high=0.25,low=0.25)",
@@ -17,114 +14,82 @@ const SCHEMES: [&str; 5] = [
     "reserve",
 ];
 
-/// Ratios of a scheme at a point: mean and 99.9th percentile to those of `drain(lru)`, bytes to those of `lru` and of the
-/// bound.
-type Ratios = [f64; 4];
-
-fn key(record: &Value) -> [String; 3] {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    [
-        text(&record["run_name"]),
-        text(&record["device"]),
-        text(&record["trace"]["name"]),
-    ]
+/// What the lines of a table differ in.
+fn value<'a>(record: &'a Value, by: &str) -> &'a str {
+    match by {
+        "loads" => load(record),
+        "drives" => record["device"].as_str().unwrap(),
+        "traces" => record["trace"]["name"].as_str().unwrap(),
+        _ => panic!("no table `{by}`"),
+    }
 }
 
-/// The ratios of a scheme at all points with `value` in part `by` of their key.
-fn ratios(records: &[Value], scheme: &str, by: usize, value: &str) -> Vec<Ratios> {
-    let runs = |scheme: &str| {
-        let own = records.iter().filter(move |r| r["scheme"] == scheme);
-        own.cloned().collect::<Vec<Value>>()
-    };
-    let (own, drained, demand) = (runs(scheme), runs(DRAINED), runs(ON_DEMAND));
-    let bounds = records.iter().filter(|r| r["run_name"] == "bound");
-    let bounds: Vec<&Value> = bounds.collect();
+/// Of each point: mean and 99.9th percentile to those of `drain(lru)`, bytes to those of `lru` and of the bound.
+fn ratios(records: &[Value], own: &[&Value]) -> [Vec<f64>; 4] {
     let time = |r: &Value, key: &str| r["latency_ns"]["all"][key].as_f64().unwrap();
-    let mut found = Vec::new();
-    for r in own.iter().filter(|r| key(r)[by] == value) {
-        let same = |other: &&Value| key(other) == key(r);
-        let drained = drained.iter().find(same).expect("each point is drained");
-        let demand = demand.iter().find(same).expect("each point has lru");
-        let bound = bounds.iter().find(|b| {
-            b["trace"]["name"] == r["trace"]["name"] && b["cache_bytes"] == r["cache_bytes"]
-        });
-        let bound = bound.expect("each trace has its bound");
-        found.push([
+    let mut ratios = [const { Vec::new() }; 4];
+    for r in own {
+        let drained = beside(records, r, DRAINED).expect("each point is drained");
+        let demand = beside(records, r, ON_DEMAND).expect("each point has lru");
+        let point = [
             time(r, "mean") / time(drained, "mean"),
             time(r, "p999") / time(drained, "p999"),
             flash(r) / flash(demand),
-            flash(r) / flash(bound),
-        ]);
+            flash(r) / flash(bound(records, r)),
+        ];
+        for (list, ratio) in ratios.iter_mut().zip(point) {
+            list.push(ratio);
+        }
     }
-    found
+    ratios
 }
 
-fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
-}
-
-/// One line for each scheme and value of part `by` of the key.
-fn table(records: &[Value], by: usize) -> String {
-    let mut values: Vec<String> = Vec::new();
-    for record in records.iter().filter(|r| r["run_name"] != "bound") {
-        let value = key(record)[by].clone();
+/// One line for each scheme and load, drive or trace.
+pub fn table(records: &[Value], by: &str) -> String {
+    let drives = || records.iter().filter(|r| r["run_name"] == "drives");
+    let mut values: Vec<&str> = if by == "loads" {
+        LOADS.to_vec()
+    } else {
+        Vec::new()
+    };
+    for record in drives() {
+        let value = value(record, by);
         if !values.contains(&value) {
             values.push(value);
         }
     }
-    let head = ["load", "drive", "trace"][by];
     let mut text = format!(
-        "| {head} | scheme | points | mean | worst | p99.9 | worst | bytes | worst | to bound |\n|--|{}\n",
-        "--|".repeat(9)
+        "| {} | scheme | points | mean | worst | p99.9 | worst | bytes | worst | to bound |\n|{}\n",
+        by.trim_end_matches('s'),
+        "--|".repeat(10)
     );
-    for value in values {
+    for value_ in values {
         for scheme in SCHEMES {
-            let points = ratios(records, scheme, by, &value);
-            let mut cells = Vec::new();
-            for part in 0..4 {
-                let values = points.iter().map(|ratios| ratios[part]);
-                cells.push(format!("{:.3}", geometric_mean(values.clone())));
-                if part < 3 {
-                    cells.push(format!("{:.2}", values.fold(0.0, f64::max)));
-                }
-            }
-            let count = points.len();
+            let own: Vec<&Value> = drives()
+                .filter(|r| r["scheme"] == scheme && value(r, by) == value_)
+                .collect();
+            let ratios = ratios(records, &own).map(|list| {
+                let worst = list.iter().copied().fold(0.0, f64::max);
+                (geometric_mean(list.into_iter()), worst)
+            });
+            let [mean, tail, bytes] =
+                [0, 1, 2].map(|at| format!("{:.3} | {:.2}", ratios[at].0, ratios[at].1));
+            let (points, to_bound) = (own.len(), ratios[3].0);
             text += &format!(
-                "| {value} | `{scheme}` | {count} | {} |\n",
-                cells.join(" | ")
+                "| {value_} | `{scheme}` | {points} | {mean} | {tail} | {bytes} | {to_bound:.3} |\n"
             );
         }
     }
     text
 }
 
-fn made(swept: &Swept, name: &str) -> String {
-    let parts = ["loads", "drives", "traces"];
-    let by = parts.iter().position(|part| *part == name);
-    table(&swept.0, by.unwrap_or_else(|| panic!("no table `{name}`")))
-}
-
-#[test]
-#[ignore = "minutes; `cargo xtask draining` runs it"]
-fn the_page_of_buffers_is_what_the_sweep_says() {
-    let Some(folder) = folder() else {
-        return;
-    };
-    let swept = sweep(&text(SWEEP), &folder);
-    let made = again(&text(PAGE), &|name| made(&swept, name));
-    assert!(
-        !is_stale(PAGE, &made),
-        "{PAGE} is stale: run this test with DESTAGE_BLESS=1"
-    );
-}
-
 /// Two points, worked by hand: twice and half the time are as fast, and the worst is the slower one.
 #[test]
 fn ratios_are_geometric_means_and_the_worst_is_the_largest() {
-    let run = |scheme: &str, load: &str, trace: &str, ns: f64, pages: u64| {
+    let run = |scheme: &str, run: &str, trace: &str, ns: f64, pages: u64| {
         serde_json::json!({
-            "scheme": scheme, "run_name": load, "device": "drive", "trace": {"name": trace}, "cache_bytes": 4096,
+            "scheme": scheme, "run_name": run, "device": "drive", "trace": {"name": trace}, "cache_bytes": 4096,
+            "config": [{"key": "closed-loop", "value": "", "origin": ""}, {"key": "time-scale", "value": "1", "origin": ""}],
             "latency_ns": {"all": {"mean": ns, "p999": 2.0 * ns}}, "page_bytes": 4096, "dirty_pages_left": 1,
             "counts": {"flash_writes_host": pages - 1},
         })
@@ -134,11 +99,11 @@ fn ratios_are_geometric_means_and_the_worst_is_the_largest() {
         for scheme in SCHEMES {
             let time = if scheme == "reserve" { ns } else { 10.0 };
             let pages = if scheme == DRAINED { 8 } else { 4 };
-            records.push(run(scheme, "traced", trace, time, pages));
+            records.push(run(scheme, "drives", trace, time, pages));
         }
         records.push(run("belady(next-of=overwrite)", "bound", trace, 1.0, 2));
     }
-    let text = table(&records, 0);
+    let text = table(&records, "drives");
     let row = |scheme: &str| {
         text.lines()
             .find(|l| l.contains(scheme))
@@ -147,10 +112,10 @@ fn ratios_are_geometric_means_and_the_worst_is_the_largest() {
     };
     assert_eq!(
         row("reserve"),
-        "| traced | `reserve` | 2 | 1.000 | 2.00 | 1.000 | 2.00 | 1.000 | 1.00 | 2.000 |"
+        "| drive | `reserve` | 2 | 1.000 | 2.00 | 1.000 | 2.00 | 1.000 | 1.00 | 2.000 |"
     );
     assert_eq!(
         row("drain(lru)"),
-        "| traced | `drain(lru)` | 2 | 1.000 | 1.00 | 1.000 | 1.00 | 2.000 | 2.00 | 4.000 |"
+        "| drive | `drain(lru)` | 2 | 1.000 | 1.00 | 1.000 | 1.00 | 2.000 | 2.00 | 4.000 |"
     );
 }
