@@ -57,7 +57,7 @@ pub enum JobKind {
     Foreground,
     /// Operations of [`Class::BackgroundGc`]: each of its pages (reads and the program after them, a
     /// copyback, or the erase) starts when nothing else on the chip may. A started operation is
-    /// completed. A job of which nothing has started can be taken back.
+    /// completed. A job can be taken back until its first operation starts.
     Background,
 }
 

@@ -31,7 +31,7 @@ pub const REQUESTS: u64 = 40_000;
 const COMPARED: u64 = 4;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
 const OTHER_DRAW: u64 = 0x5EED;
-/// Draws that have to agree on what a value changes. What chance changes, all agree on in one of 16 cases.
+/// Draws of the load that judge a value. By chance, the signs of all five agree in one of 16 cases.
 const DRAWS: u64 = 5;
 
 /// Inputs and settings of a fit.

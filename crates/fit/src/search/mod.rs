@@ -255,7 +255,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Values of which one is about so many steps away, on the other side if there is no room, and how many steps it is.
+/// The values with one of them changed by about so many steps, to the other side if there is no room. Returns the steps, too.
 fn changed(origin: &Values, parameter: &Parameter, steps: f64) -> (Values, f64) {
     let value = origin[parameter.name];
     let away = |steps: f64| {

@@ -117,7 +117,7 @@ fn values_that_make_up_for_each_other_do_not_rise_together() {
     assert!((pinned / own - 1.25).abs() < 0.01, "{pinned} and {own}");
 }
 
-/// Changes of which draws do not agree on the sign are chance.
+/// A change is chance if its sign differs between draws.
 #[test]
 fn draws_agree_on_the_least_change() {
     let draws = |all: [[f64; 2]; 3]| {

@@ -135,7 +135,7 @@ fn text(outcome: &FitOutcome) -> String {
     device_file(outcome, &notes).unwrap()
 }
 
-/// What the search finds of a drive of which only the times of commands and reads and the pace are not known.
+/// A fit of the drive in which only the times of commands and reads, and the pace of writes, are searched.
 fn known_drive(cells: &[DriveCell], seed: u64, journal: &mut FitJournal) -> FitOutcome {
     let never = || false;
     let mut plan = plan(cells, &[], 60, &never);

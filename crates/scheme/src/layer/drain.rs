@@ -5,8 +5,8 @@
 //! IV, and of the works cited there. Uncertain: no maker publishes the rule.
 //! State: the inner scheme's, and which pages are dirty. Order: the dirty pages of the inner scheme in its order
 //! of eviction; over a policy that lists no order, the page that was not written for the longest time first, 8 B per
-//! page more. Cost: O(log n) per page where the inner scheme has places, else a search of the order; O(1) in the order
-//! of writes.
+//! page more. Cost: over `lru` a search of the order for each 64 pages. Elsewhere a search for each page: of the dirty pages where
+//! the inner scheme has places and few are dirty, else of the order, or of the groups. O(1) in the order of writes.
 //!
 //! After every page that comes in or is written, and every end of a program, pages are handed over while more
 //! than `low` of the frames are dirty and fewer than A units of the host are queued or running. A is `depth` from

@@ -52,7 +52,7 @@ impl<S: Scheme> DirtyVictims<S> {
         }
     }
 
-    /// The same around `expr`, whose policy may say that an access moves its own page alone.
+    /// The same, told by `expr` whether an access moves its own page alone.
     pub fn around(self, expr: &Expr) -> DirtyVictims<S> {
         let moves_one = self.window == usize::MAX && expr.policy().scheme().recency_stack;
         DirtyVictims { moves_one, ..self }

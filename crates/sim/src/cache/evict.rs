@@ -236,6 +236,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         false
     }
+
     /// Newer data of a page go past the cache, and nothing of it is dirty there any more.
     fn version_is_superseded(&mut self, lpn: Lpn) {
         if let Some(core) = self.flash.core_mut() {

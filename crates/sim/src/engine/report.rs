@@ -1,4 +1,4 @@
-//! What only results are asked of, and the purposes of operations.
+//! Promises of runs that need only their result, and what operations are for.
 
 use super::Engine;
 use super::in_flight::OpRole;
