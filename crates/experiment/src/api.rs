@@ -96,7 +96,7 @@ pub fn read_traces(
     read_source(Source::from_arg(path), keys, progress)
 }
 
-/// The same of bytes from anywhere.
+/// The same of bytes from anywhere. A stream is read on this thread, and so is not hashed.
 ///
 /// # Errors
 /// As [`read_traces`].
@@ -107,7 +107,8 @@ pub fn read_source(
 ) -> Result<(Vec<Stored>, Vec<String>), Failure> {
     let args = reading_options(keys)?;
     let memory = args.memory.of_requests(args.limit.limit());
-    let load = args.input.options(true);
+    let hash = !matches!(source, Source::Stream(..));
+    let load = args.input.options(hash);
     let stored = load_bounded(source, &load, memory, progress).map_err(trace_failure)?;
     read_parts(stored, &args)
 }

@@ -215,6 +215,13 @@ pub enum TraceError {
     Stack { file: String, reason: &'static str },
 }
 
+impl TraceError {
+    pub(crate) fn stack(file: &str, reason: &'static str) -> TraceError {
+        let file = file.to_owned();
+        TraceError::Stack { file, reason }
+    }
+}
+
 /// The format that is nearest to a file, and where it fails.
 #[derive(Debug)]
 pub struct NearestFormat {

@@ -81,16 +81,6 @@ pub(crate) fn from_sector_and_bytes(
     from_bytes(start_sector * SECTOR_BYTES, bytes)
 }
 
-/// The 4 KiB block with this number, as lists of blocks have them.
-#[inline]
-pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
-    if number >= MAX_BYTES / 4096 {
-        return Err("is behind 256 TiB, the largest address");
-    }
-    let (start_sector, sectors) = (number * 8, 8);
-    Ok(Extent::new(start_sector, sectors))
-}
-
 /// An extent of 4 KiB blocks.
 #[inline]
 pub(crate) fn from_blocks(block: u64, blocks: u64) -> Result<(Extent, bool), ExtentFault> {

@@ -24,10 +24,12 @@ mod doubts;
 mod error;
 mod extent;
 mod fault;
+mod filter;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod load;
 mod mapping;
+mod options;
 mod pairs;
 mod reader;
 pub mod readers;
@@ -46,17 +48,16 @@ pub use bytes::source::Source;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use fault::panic_as_error;
-pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load, split};
+pub use load::{AddressFit, Trace, TraceMeta, load, split};
 pub use mapping::Mapping;
 pub use mapping::form::{FormColumn, FormPart, TableForm, table_form};
 pub use mapping::frame::{Frame, load_frame};
 pub use mapping::named::{NamedMapping, by_name as format_by_name, named_mappings};
 pub use mapping::row::Cell;
+pub use options::{BlkEvent, LoadOptions};
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
-pub use readers::{
-    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn,
-};
+pub use readers::{DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn};
 pub use sets::RecentSets;
 pub use sink::Restarts;
 pub use spool::collect::RequestCollector;
@@ -70,8 +71,8 @@ pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;
 pub use volume::{Volume, VolumeName, Volumes};
 pub use writers::{
-    BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv,
-    write_disksim, write_fio, write_msr, write_ssdsim,
+    BinWriter, RequestPasses, WriteSummary, write_bin, write_csv, write_disksim, write_fio,
+    write_msr, write_ssdsim,
 };
 // They need a C library or a temporary file, which a browser does not have.
 #[cfg(not(target_family = "wasm"))]

@@ -8,57 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Container;
 use crate::bytes::source::Source;
 use crate::error::TraceError;
-use crate::mapping::Mapping;
+use crate::options::LoadOptions;
 use crate::reader::open;
-use crate::readers::{self, BlkEvent, Raise, ReadCounts};
+use crate::readers::{self, Raise, ReadCounts};
 use crate::sink::Restarts;
-use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
-use crate::volume::{Picker, Volume, VolumeOrigin, Volumes, streams_of};
-
-/// How to read a trace.
-#[derive(Clone, Debug)]
-pub struct LoadOptions {
-    /// Name of a format or of a mapping, or FILE.toml:NAME for a mapping of that file; `None`: told by the content.
-    pub format: Option<String>,
-    /// Stop after that many requests. The hash covers the whole file nevertheless.
-    pub limit: Option<u64>,
-    /// Count bad lines and go on, instead of stopping at the first one.
-    pub skip_bad_lines: bool,
-    /// Compute the hash of the file as stored. Further passes over a trace do without.
-    pub hash: bool,
-    /// Treatment of the volumes of a trace that has several.
-    pub volumes: Volumes,
-    /// The event of a trace of kernel events that counts as a request; `None`: the usual one of the
-    /// format.
-    pub event: Option<BlkEvent>,
-    /// Keep requests of these kinds only; `None`: all.
-    pub tags: Option<TagSet>,
-    /// The unit of the times, if it is not that of the format.
-    pub time_unit: Option<TimeUnit>,
-    /// Which columns of a table hold what; `None`: told by their names.
-    pub columns: Option<Mapping>,
-    /// What to do where the clock of the trace starts again.
-    pub restarts: Restarts,
-}
-
-impl Default for LoadOptions {
-    /// Detected format, all requests, bad lines are errors, with hash, volumes stacked, the usual event.
-    fn default() -> LoadOptions {
-        LoadOptions {
-            format: None,
-            limit: None,
-            skip_bad_lines: false,
-            hash: true,
-            volumes: Volumes::Stack,
-            event: None,
-            time_unit: None,
-            tags: None,
-            columns: None,
-            restarts: Restarts::Raise,
-        }
-    }
-}
+use crate::volume::{Picker, Volume, VolumeOrigin, streams_of};
 
 /// How addresses beyond the device are made to fit it (FP-2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +28,7 @@ pub enum AddressFit {
 type FormatName = &'static str;
 
 /// Facts about a trace that has been read.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TraceMeta {
     /// File name without directories and extensions, or `stdin`.
     pub name: String,
@@ -141,19 +96,21 @@ fn format_name<'de, D: Deserializer<'de>>(from: D) -> Result<FormatName, D::Erro
     Ok(format.name)
 }
 
+/// A decoded trace.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The requests in trace order.
+    pub requests: RequestBatch,
+    /// Where they come from.
+    pub meta: TraceMeta,
+}
+
 impl TraceMeta {
     /// The same of no volume.
     pub(crate) fn without_volumes(&self) -> TraceMeta {
         TraceMeta {
-            name: self.name.clone(),
-            sha256: self.sha256.clone(),
-            mapping: self.mapping.clone(),
-            format_doubt: self.format_doubt.clone(),
-            time_doubt: self.time_doubt.clone(),
-            skipped_samples: self.skipped_samples.clone(),
-            notes: self.notes.clone(),
             volumes: Vec::new(),
-            ..*self
+            ..self.clone()
         }
     }
 
@@ -170,43 +127,16 @@ impl TraceMeta {
             ..self.clone()
         }
     }
-}
 
-/// A decoded trace.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    /// The requests in trace order.
-    pub requests: RequestBatch,
-    /// Where they come from.
-    pub meta: TraceMeta,
-}
-
-impl TraceMeta {
     /// Facts about requests that come from no file.
     pub fn generated(name: &str, requests: u64, volumes: Vec<Volume>) -> TraceMeta {
         TraceMeta {
             name: name.to_owned(),
             format: GENERATED,
-            container: Container::Plain,
             timed: true,
-            time_unit: None,
-            mapping: None,
-            format_doubt: None,
-            time_doubt: None,
             requests,
-            sha256: None,
-            arrival_corrections: 0,
-            most_raised: Raise::default(),
-            restarts: 0,
-            first_restart: 0,
-            continued: false,
-            unaligned_requests: 0,
-            skipped_lines: 0,
-            skipped_samples: Vec::new(),
-            notes: Vec::new(),
-            modelled: false,
-            fitted: None,
             volumes,
+            ..TraceMeta::default()
         }
     }
 
@@ -257,31 +187,27 @@ pub fn load(source: Source, options: &LoadOptions) -> Result<Trace, TraceError> 
 pub fn split(trace: &Trace) -> Vec<Trace> {
     let named = trace.meta.volumes.iter().map(|v| (v.stream, v));
     let named: BTreeMap<u32, &Volume> = named.collect();
-    let mut volumes = streams_of(&trace.requests);
-    let mut index = BTreeMap::new();
-    for (i, volume) in volumes.iter_mut().enumerate() {
-        if let Some(named) = named.get(&volume.stream) {
-            *volume = (*named).clone();
-        }
-        index.insert(volume.stream, i);
-    }
-    let mut parts: Vec<(Picker, RequestBatch)> = Vec::new();
-    parts.resize_with(volumes.len(), Default::default);
+    let part = |volume: Volume| {
+        let named = named.get(&volume.stream).copied().cloned();
+        let (picker, requests) = (Picker::default(), RequestBatch::new());
+        (named.unwrap_or(volume), picker, requests)
+    };
+    let mut parts: Vec<_> = streams_of(&trace.requests).into_iter().map(part).collect();
+    let index = parts.iter().enumerate().map(|(i, part)| (part.0.stream, i));
+    let index: BTreeMap<u32, usize> = index.collect();
     for (i, head) in trace.requests.records().iter().enumerate() {
-        let part = index[&head.stream];
-        let (picker, batch) = &mut parts[part];
+        let (volume, picker, requests) = &mut parts[index[&head.stream]];
         let origin = VolumeOrigin {
             timed: trace.meta.timed,
-            start: volumes[part].start_sector,
+            start: volume.start_sector,
         };
-        picker.keep(&trace.requests, i, origin, batch);
+        picker.keep(&trace.requests, i, origin, requests);
     }
     // Its list of volumes is as long as there are parts.
     let all = trace.meta.without_volumes();
-    let trace_of = |(requests, volume): (RequestBatch, Volume)| {
+    let trace_of = |(volume, _, requests): (Volume, Picker, RequestBatch)| {
         let meta = all.of_volume(volume, requests.len() as u64);
         Trace { requests, meta }
     };
-    let parts = parts.into_iter().map(|part| part.1).zip(volumes);
-    parts.map(trace_of).collect()
+    parts.into_iter().map(trace_of).collect()
 }

@@ -8,19 +8,15 @@ use crate::Container;
 use crate::bytes::input::Input;
 use crate::bytes::source::{Raw, Source};
 use crate::error::TraceError;
-use crate::load::{LoadOptions, TraceMeta};
+use crate::filter::{SelectedRequests, Wanted};
+use crate::load::TraceMeta;
 use crate::mapping::{Mapping, named};
-use crate::readers::{
-    self, FORMATS, FormatInfo, ReadCounts, ReadOptions, ReaderFacts, Reading, TraceReader,
-    plausible,
-};
-use crate::tags::Chosen;
-use crate::volume::{Picker, Volume, VolumeOrigin, VolumeRow, VolumeTable, Volumes};
+use crate::options::LoadOptions;
+use crate::readers::{self, FormatInfo, ReadCounts, Reading, TraceReader, plausible};
+use crate::volume::{Volume, VolumeTable, Volumes};
 
 /// Requests per batch: 256 KiB, which a second-level cache holds.
 const BATCH: usize = 8_192;
-/// Volumes that a message names.
-const NAMED: usize = 20;
 
 /// How the addresses of streams become those of the device.
 enum Place {
@@ -32,14 +28,6 @@ enum Place {
     Stack {
         again: Option<PathBuf>,
         all: Option<VolumeTable>,
-    },
-    /// Only the requests of one stream.
-    Only {
-        wanted: String,
-        /// Its row of the table, once it has come up.
-        row: Option<usize>,
-        picker: Picker,
-        scratch: RequestBatch,
     },
 }
 
@@ -60,22 +48,13 @@ pub struct Reader {
     looked: bool,
 }
 
-/// Opens a trace and tells its compression and format.
-///
-/// # Errors
-/// The file cannot be read, is empty, fits no format or several, or the name of the format is
-/// unknown.
-pub fn open(source: Source, options: &LoadOptions) -> Result<Reader, TraceError> {
-    open_as(&FORMATS, source, options)
-}
-
 /// A trace of which the first bytes are there.
 pub(crate) struct OpenedTrace {
     raw: Raw,
     pub input: Input,
     /// The format that somebody names.
     pub format: Option<&'static FormatInfo>,
-    pub options: ReadOptions,
+    pub options: LoadOptions,
 }
 
 impl OpenedTrace {
@@ -93,24 +72,20 @@ impl OpenedTrace {
             raw,
             input,
             format,
-            options: ReadOptions {
-                skip_bad_lines: options.skip_bad_lines,
-                event: options.event,
-                tags: options.tags,
-                time_unit: options.time_unit,
+            options: LoadOptions {
                 columns: options.columns.clone().or(mapping.flatten()),
-                restarts: options.restarts,
+                ..options.clone()
             },
         })
     }
 }
 
-/// As [`open`], telling between `formats` only.
-pub(crate) fn open_as(
-    formats: &[&'static FormatInfo],
-    source: Source,
-    options: &LoadOptions,
-) -> Result<Reader, TraceError> {
+/// Opens a trace and tells its compression and format.
+///
+/// # Errors
+/// The file cannot be read, is empty, fits no format or several, or the name of the format is
+/// unknown.
+pub fn open(source: Source, options: &LoadOptions) -> Result<Reader, TraceError> {
     let (file, name) = (source.file(), source.trace_name());
     // A pipe has a path, too, but gives its bytes only once.
     let path = match &source {
@@ -119,7 +94,7 @@ pub(crate) fn open_as(
     };
     let opened = OpenedTrace::open(source, options)?;
     let (raw, mut input, mut read) = (opened.raw, opened.input, opened.options);
-    let reading = readers::settle(formats, opened.format, &read, &mut input)?;
+    let reading = readers::settle(opened.format, &read, &mut input)?;
     let format = reading.format;
     if format.separator.is_text() {
         readers::refuse_utf16(&input)?;
@@ -135,20 +110,23 @@ pub(crate) fn open_as(
     let container = input.container();
     let again = path.filter(|_| raw.progress().1.is_some());
     let place = match &options.volumes {
-        Volumes::Only(wanted) => Place::Only {
-            wanted: wanted.clone(),
-            row: None,
-            picker: Picker::default(),
-            scratch: RequestBatch::new(),
-        },
         Volumes::Stack if format.volumes => Place::Stack { again, all: None },
-        Volumes::Stack | Volumes::Overlay => Place::Same,
+        _ => Place::Same,
     };
     read.time_unit = reading.time_unit;
     read.columns = reading.mapping.clone().or(read.columns);
     let mut reader = (format.open)(format, input, read);
     if let Some(tags) = options.tags {
-        reader = Box::new(Chosen::new(reader, tags));
+        reader = SelectedRequests::new(reader, format.timed, Wanted::Tags(tags));
+    }
+    if let Volumes::Only(name) = &options.volumes {
+        let wanted = Wanted::Volume {
+            file: file.clone(),
+            name: name.clone(),
+            known: VolumeTable::default(),
+            stream: None,
+        };
+        reader = SelectedRequests::new(reader, format.timed, wanted);
     }
     Ok(Reader {
         reader,
@@ -175,9 +153,6 @@ impl Reader {
     pub fn next_batch(&mut self, out: &mut RequestBatch) -> Result<usize, TraceError> {
         let left = self.options.limit.unwrap_or(u64::MAX) - self.requests;
         let max = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
-        if matches!(self.place, Place::Only { .. }) {
-            return self.next_of_one(out, max);
-        }
         let before = out.len();
         let read = self.reader.next_batch(out, max);
         self.requests += (out.len() - before) as u64;
@@ -199,7 +174,7 @@ impl Reader {
     /// Counts the streams of the requests behind `before` and puts them where they belong.
     fn settle(&mut self, out: &mut RequestBatch, before: usize) -> Result<(), TraceError> {
         let file = &self.file;
-        let refused = |reason| stack(file, reason);
+        let refused = |reason| TraceError::stack(file, reason);
         if let Place::Stack { all: Some(all), .. } = &self.place {
             // The second pass has counted everything.
             let moved = all.apply(&mut out.records_mut()[before..]);
@@ -224,59 +199,8 @@ impl Reader {
         all.apply(&mut out.records_mut()[before..]).map_err(refused)
     }
 
-    /// As `next_batch`, for the requests of one stream.
-    fn next_of_one(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
-        let before = out.len();
-        let Place::Only {
-            wanted,
-            row,
-            picker,
-            scratch,
-        } = &mut self.place
-        else {
-            return Ok(0);
-        };
-        let mut read = Ok(usize::MAX);
-        while out.len() == before && max > 0 && !matches!(read, Ok(0) | Err(_)) {
-            scratch.clear();
-            read = self.reader.next_batch(scratch, max);
-            let known = self.table.rows.len();
-            let counted = self.table.add(scratch, 0);
-            counted.map_err(|why| stack(&self.file, why))?;
-            let named = |row: &VolumeRow| name(self.reader.facts(), row.stream) == *wanted;
-            let new = self.table.rows[known..].iter().position(named);
-            *row = row.or(new.map(|i| known + i));
-            let Some(row) = *row else { continue };
-            let stream = self.table.rows[row].stream;
-            let timed = self.reading.format.timed && self.reader.facts().timed();
-            for i in 0..scratch.len() {
-                if scratch.records()[i].stream == stream {
-                    picker.keep(scratch, i, VolumeOrigin { timed, start: 0 }, out);
-                }
-            }
-        }
-        let n = out.len() - before;
-        self.requests += n as u64;
-        read?;
-        match n == 0 && self.requests == 0 {
-            true => Err(self.nothing()),
-            false => Ok(n),
-        }
-    }
-
     fn nothing(&self) -> TraceError {
         let (counts, file) = (self.reader.counts(), self.file.clone());
-        if let (Place::Only { wanted, .. }, true) = (&self.place, counts.requests > 0) {
-            let rows = self.table.rows.iter().take(NAMED);
-            let names = rows.map(|row| name(self.reader.facts(), row.stream));
-            let more = self.table.rows.len() > NAMED;
-            let known: Vec<String> = names.chain(more.then(|| "...".to_owned())).collect();
-            return TraceError::NoVolume {
-                file,
-                wanted: wanted.clone(),
-                known: known.join(", "),
-            };
-        }
         if let Some(first) = counts.skipped_samples.first() {
             return TraceError::AllBad {
                 file,
@@ -308,7 +232,7 @@ impl Reader {
             None => Ok(()),
             Some(table) => table.apply(requests.records_mut()),
         };
-        moved.map_err(|why| stack(&self.file, why))
+        moved.map_err(|why| TraceError::stack(&self.file, why))
     }
 
     /// The places of the volumes of a trace that has been read whole; `None` if the requests are
@@ -318,7 +242,7 @@ impl Reader {
             return Ok(None);
         }
         let placed = self.table.place();
-        placed.map_err(|why| stack(&self.file, why))?;
+        placed.map_err(|why| TraceError::stack(&self.file, why))?;
         Ok(Some(self.table.clone()))
     }
 
@@ -344,12 +268,7 @@ impl Reader {
             Place::Stack { all: Some(all), .. } => all,
             _ => &self.table,
         };
-        let mut volumes = table.volumes(named);
-        match self.place {
-            Place::Only { row: None, .. } => Vec::new(),
-            Place::Only { row: Some(row), .. } => vec![volumes.swap_remove(row)],
-            _ => volumes,
-        }
+        table.volumes(named)
     }
 
     /// Ends reading. The rest of the file is read for the hash only.
@@ -381,17 +300,6 @@ impl Reader {
         };
         Ok(meta.counted(&counts, self.options.restarts))
     }
-}
-
-fn stack(file: &str, reason: &'static str) -> TraceError {
-    let file = file.to_owned();
-    TraceError::Stack { file, reason }
-}
-
-/// The trace's name of a stream.
-fn name(facts: &dyn ReaderFacts, stream: u32) -> String {
-    let named = facts.volume(stream);
-    named.map_or_else(|| stream.to_string(), |volume| volume.name)
 }
 
 /// The streams of a whole trace with their highest addresses.

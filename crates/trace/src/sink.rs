@@ -129,15 +129,6 @@ const DAY_NS: u64 = 86_400_000_000_000;
 const COUNTERS: [u32; 2] = [31, 32];
 
 impl ArrivalClock {
-    /// A clock whose unit is `tick_ns` nanoseconds.
-    pub fn new(tick_ns: u64, restarts: Restarts) -> ArrivalClock {
-        ArrivalClock {
-            tick_ns,
-            restarts,
-            ..ArrivalClock::default()
-        }
-    }
-
     /// Nanoseconds from the time before the fall to `ticks` if the clock starts again there: the counter wraps, or
     /// the time falls to the first tenth of what has passed. A single time that was too late does neither.
     fn restart(&self, ticks: u64, requests: u64) -> Option<u64> {
@@ -214,11 +205,11 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
+    /// For times in units of `tick_ns` nanoseconds.
     pub fn new(tick_ns: u64, restarts: Restarts) -> Intake {
-        Intake {
-            clock: ArrivalClock::new(tick_ns, restarts),
-            ..Intake::default()
-        }
+        let mut intake = Intake::default();
+        (intake.clock.tick_ns, intake.clock.restarts) = (tick_ns, restarts);
+        intake
     }
 
     /// Takes requests up to `goal` of `out`, and up to `lists` bytes of lists.
@@ -230,11 +221,9 @@ impl Intake {
     ) -> RequestSink<'a> {
         RequestSink {
             out,
-            clock: &mut self.clock,
-            counts: &mut self.counts,
+            intake: self,
             goal,
             lists,
-            extra: &mut self.extra,
         }
     }
 
@@ -250,31 +239,29 @@ impl Intake {
 /// Takes the requests of a reader, numbers and times them.
 pub(crate) struct RequestSink<'a> {
     pub out: &'a mut RequestBatch,
-    pub clock: &'a mut ArrivalClock,
-    pub counts: &'a mut ReadCounts,
+    pub intake: &'a mut Intake,
     /// Requests that `out` may hold.
     pub goal: usize,
     /// Bytes of lists that `out` may hold: the request that has more is the last one.
     pub lists: u64,
-    /// Takes the second request of a line if `out` is full.
-    pub extra: &'a mut Option<HostRequest>,
 }
 
 impl RequestSink<'_> {
     /// Time since the first request; never less than that of the request before.
     #[inline(always)]
     fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
-        let first = *self.clock.first.get_or_insert(ticks);
+        let Intake { clock, counts, .. } = &mut *self.intake;
+        let first = *clock.first.get_or_insert(ticks);
         // A time before the first one is before the previous one, too.
         let since = ticks.saturating_sub(first);
-        let since = since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?;
-        let mut now = Nanos(since.checked_add(self.clock.base.0).ok_or(SPAN)?);
-        if ticks < first || now < self.clock.last {
-            now = self.clock.fall(ticks, self.counts)?;
+        let since = since.checked_mul(clock.tick_ns).ok_or(SPAN)?;
+        let mut now = Nanos(since.checked_add(clock.base.0).ok_or(SPAN)?);
+        if ticks < first || now < clock.last {
+            now = clock.fall(ticks, counts)?;
         } else {
-            self.clock.before = self.clock.last;
+            clock.before = clock.last;
         }
-        self.clock.last = now;
+        clock.last = now;
         Ok(now)
     }
 
@@ -282,7 +269,7 @@ impl RequestSink<'_> {
     #[inline(always)]
     pub fn push(&mut self, ticks: u64, mut request: HostRequest) -> Result<(), &'static str> {
         request.arrival = self.arrival(ticks)?;
-        self.counts.requests += 1;
+        self.intake.counts.requests += 1;
         self.out.push(request);
         Ok(())
     }
@@ -326,7 +313,7 @@ impl RequestSink<'_> {
             return self.push(ticks, request);
         }
         request.arrival = self.arrival(ticks)?;
-        *self.extra = Some(request);
+        self.intake.extra = Some(request);
         Ok(())
     }
 
@@ -339,7 +326,7 @@ impl RequestSink<'_> {
         prev: &[u64],
     ) -> Result<(), &'static str> {
         request.arrival = self.arrival(ticks)?;
-        self.counts.requests += 1;
+        self.intake.counts.requests += 1;
         self.out.push_with(request, more, prev);
         if self.out.side_memory() > self.lists {
             self.goal = self.out.len();
@@ -350,8 +337,8 @@ impl RequestSink<'_> {
     /// Appends a request of a trace without times: request i arrives at i us.
     #[inline(always)]
     pub fn push_untimed(&mut self, op: Op, extent: Extent) {
-        let arrival = Nanos(self.counts.requests * UNTIMED_NS);
-        self.counts.requests += 1;
+        let arrival = Nanos(self.intake.counts.requests * UNTIMED_NS);
+        self.intake.counts.requests += 1;
         let (start, sectors) = (extent.start_sector, extent.sectors);
         self.out.push(HostRequest::new(arrival, op, start, sectors));
     }
@@ -359,6 +346,6 @@ impl RequestSink<'_> {
     /// Counts a request whose bytes were rounded outward to sectors.
     #[inline(always)]
     pub fn count_unaligned(&mut self, rounded: bool) {
-        self.counts.unaligned_requests += u64::from(rounded);
+        self.intake.counts.unaligned_requests += u64::from(rounded);
     }
 }

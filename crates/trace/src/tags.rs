@@ -5,10 +5,6 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
-use crate::error::TraceError;
-use crate::readers::{ReadCounts, ReaderFacts, TraceReader};
-use crate::sink::LISTS;
-
 /// The kinds with their names, in the order of the bits.
 const KINDS: [&str; 7] = ["data", "node", "meta", "gc", "none", "discard", "flush"];
 
@@ -80,50 +76,6 @@ impl fmt::Display for TagSet {
         let chosen = (0..KINDS.len()).filter(|i| self.0 >> i & 1 == 1);
         let names: Vec<&str> = chosen.map(|i| KINDS[i]).collect();
         f.write_str(&names.join(","))
-    }
-}
-
-/// Hands out those requests of another reader that belong to a set.
-pub(crate) struct Chosen {
-    reader: Box<dyn TraceReader>,
-    tags: TagSet,
-    first: Option<Nanos>,
-    scratch: RequestBatch,
-}
-
-impl Chosen {
-    pub fn new(reader: Box<dyn TraceReader>, tags: TagSet) -> Chosen {
-        Chosen {
-            reader,
-            tags,
-            first: None,
-            scratch: RequestBatch::new(),
-        }
-    }
-}
-
-impl TraceReader for Chosen {
-    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
-        let before = out.len();
-        let lists = out.side_memory() + LISTS;
-        while out.len() - before < max && out.side_memory() <= lists {
-            self.scratch.clear();
-            let room = max - (out.len() - before);
-            let read = self.reader.next_batch(&mut self.scratch, room);
-            self.tags.copy(&self.scratch, &mut self.first, out);
-            if read? == 0 {
-                break;
-            }
-        }
-        Ok(out.len() - before)
-    }
-
-    fn counts(&self) -> &ReadCounts {
-        self.reader.counts()
-    }
-
-    fn facts(&self) -> &dyn ReaderFacts {
-        self.reader.facts()
     }
 }
 

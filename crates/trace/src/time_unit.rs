@@ -20,13 +20,15 @@ pub enum TimeUnit {
     Nanoseconds,
 }
 
-/// Each with its name and the decimal places that make nanoseconds of it.
-const UNITS: [(TimeUnit, &str, u32); 5] = [
-    (TimeUnit::Seconds, "s", 9),
-    (TimeUnit::Milliseconds, "ms", 6),
-    (TimeUnit::Microseconds, "us", 3),
-    (TimeUnit::HundredNanoseconds, "100ns", 2),
-    (TimeUnit::Nanoseconds, "ns", 0),
+/// A unit, its name, the decimal places that make nanoseconds of it, and other words for it.
+type UnitRow = (TimeUnit, &'static str, u32, &'static str);
+#[rustfmt::skip]
+const UNITS: [UnitRow; 5] = [
+    (TimeUnit::Seconds, "s", 9, "sec secs seconds"),
+    (TimeUnit::Milliseconds, "ms", 6, "msec msecs milliseconds"),
+    (TimeUnit::Microseconds, "us", 3, "\u{b5}s \u{3bc}s usec usecs microseconds"),
+    (TimeUnit::HundredNanoseconds, "100ns", 2, ""),
+    (TimeUnit::Nanoseconds, "ns", 0, "nsec nsecs nanoseconds"),
 ];
 
 impl TimeUnit {
@@ -35,17 +37,15 @@ impl TimeUnit {
         UNITS.into_iter().map(|row| row.0)
     }
 
-    /// The unit of which this many decimal places are whole nanoseconds.
-    pub(crate) fn of_places(places: u32) -> Option<TimeUnit> {
-        TimeUnit::all().find(|unit| unit.places() == places)
+    /// The unit of a word in small letters behind a number, or at the end of a name.
+    pub(crate) fn of_word(word: &str) -> Option<TimeUnit> {
+        let is = |row: &UnitRow| {
+            row.1 == word || row.3.split_ascii_whitespace().any(|other| other == word)
+        };
+        UNITS.into_iter().find(is).map(|row| row.0)
     }
 
-    /// The unit of this many nanoseconds.
-    pub(crate) fn of_ns(ns: u64) -> Option<TimeUnit> {
-        TimeUnit::all().find(|unit| unit.ns() == ns)
-    }
-
-    fn row(self) -> (TimeUnit, &'static str, u32) {
+    fn row(self) -> UnitRow {
         let row = UNITS.into_iter().find(|row| row.0 == self);
         row.expect("every unit is in the list")
     }

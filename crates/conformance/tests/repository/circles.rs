@@ -13,7 +13,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("live", 7),
     ("repro", 6),
     ("scheme", 5),
-    ("trace", 12),
+    ("trace", 11),
 ];
 
 /// The files of a crate by module path; `""` is its root.

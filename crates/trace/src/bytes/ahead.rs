@@ -1,4 +1,4 @@
-//! Unpacking on a thread of its own, so that lines are read while the next bytes are unpacked.
+//! Hashing and unpacking on threads of their own, so that lines are read while the next bytes are hashed and unpacked.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -22,7 +22,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    pub fn start(mut reader: Box<dyn Read + Send>) -> io::Result<ReadAhead> {
+    pub fn start(thread: &str, mut reader: impl Read + Send + 'static) -> io::Result<ReadAhead> {
         let (send, full) = sync_channel(PIECES);
         let (empty, emptied) = channel();
         for _ in 0..PIECES {
@@ -38,7 +38,7 @@ impl ReadAhead {
                 }
             }
         };
-        let thread = Builder::new().name("trace-unpack".to_owned());
+        let thread = Builder::new().name(thread.to_owned());
         thread.spawn(read_all)?;
         Ok(ReadAhead {
             full,
@@ -55,7 +55,7 @@ impl ReadAhead {
         self.taken = 0;
         // At the end the thread wants none back.
         let _ = self.empty.send(piece);
-        let died = |_| io::Error::other("the thread that unpacks it ended early");
+        let died = |_| io::Error::other("the thread that reads it ended early");
         let next = self.full.recv().map_err(died)?;
         self.ended = !matches!(&next, Ok(piece) if !piece.is_empty());
         self.piece = next?;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn bytes_come_in_order_and_end_as_they_do() {
         let bytes: Vec<u8> = (0..3 * PIECE + 7).map(|n| (n % 251) as u8).collect();
-        let mut ahead = ReadAhead::start(Box::new(io::Cursor::new(bytes.clone()))).unwrap();
+        let mut ahead = ReadAhead::start("test", io::Cursor::new(bytes.clone())).unwrap();
         let mut read = Vec::new();
         ahead.read_to_end(&mut read).unwrap();
         assert_eq!(read, bytes);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_error_follows_the_bytes_in_front_of_it() {
-        let mut ahead = ReadAhead::start(Box::new(Slow(0))).unwrap();
+        let mut ahead = ReadAhead::start("test", Slow(0)).unwrap();
         let mut read = Vec::new();
         let error = ahead.read_to_end(&mut read).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
@@ -142,7 +142,7 @@ mod tests {
                 Ok(buffer.len())
             }
         }
-        drop(ReadAhead::start(Box::new(Endless { _alive: watch })).unwrap());
+        drop(ReadAhead::start("test", Endless { _alive: watch }).unwrap());
         // The sender goes with the thread.
         assert!(ended.recv().is_err());
     }

@@ -12,9 +12,10 @@ use crate::bytes::members::Members;
 use crate::bytes::source::Raw;
 
 /// Compression of a trace file. Several frames, members or streams in a row are read as one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Container {
     /// Not compressed.
+    #[default]
     Plain,
     /// Zstandard, RFC 8878.
     Zstd,
@@ -128,7 +129,7 @@ pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
     let alone = container == Container::Plain || cfg!(target_family = "wasm");
     let plain = match alone {
         true => plain,
-        false => Box::new(ReadAhead::start(plain)?),
+        false => Box::new(ReadAhead::start("trace-unpack", plain)?),
     };
     Ok(Ok((container, plain)))
 }

@@ -67,6 +67,17 @@ impl Input {
         &self.file
     }
 
+    /// The error about a file that is no good one of a format.
+    #[cold]
+    pub(crate) fn malformed(&self, format: &'static str, reason: impl ToString) -> TraceError {
+        let (file, reason) = (self.file.clone(), reason.to_string());
+        TraceError::Malformed {
+            file,
+            format,
+            reason,
+        }
+    }
+
     pub(crate) fn container(&self) -> Container {
         self.container
     }
@@ -132,6 +143,12 @@ impl Input {
     pub(crate) fn end_lines_at_cr(&mut self) {
         self.cr = true;
         lf_for_cr(&mut self.buffer[self.start..self.end]);
+    }
+
+    /// Puts the line end behind the last line that the file lacks there.
+    pub(crate) fn end_last_line(&mut self) {
+        self.buffer.insert(self.end, b'\n');
+        self.end += 1;
     }
 
     fn refused(&mut self, source: io::Error) -> TraceError {

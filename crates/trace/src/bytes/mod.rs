@@ -3,7 +3,6 @@
 pub(crate) mod ahead;
 pub(crate) mod container;
 mod decoders;
-mod hash;
 pub(crate) mod input;
 mod members;
 pub(crate) mod source;

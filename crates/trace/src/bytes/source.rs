@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use sha2::{Digest, Sha256};
 
 use crate::TraceError;
+use crate::bytes::ahead::ReadAhead;
 use crate::bytes::container;
-use crate::bytes::hash::HashThread;
 
 /// A trace as stored: a file, standard input, a file that is made, or any stream of bytes.
 pub enum Source {
@@ -68,7 +70,7 @@ impl Source {
             source,
         };
         let (mut total, mut regular) = (None, None);
-        let reader: Box<dyn Read + Send> = match self {
+        let mut reader: Box<dyn Read + Send> = match self {
             Source::Path(path) => {
                 let file = File::open(&path).map_err(refused)?;
                 let meta = file.metadata().map_err(refused)?;
@@ -84,12 +86,19 @@ impl Source {
             }
             Source::Stream(_, reader) => reader,
         };
-        // A browser has no thread for it, and hashes the file by itself.
-        let hash = hash && !cfg!(target_family = "wasm");
-        let hash = hash.then(HashThread::start).transpose().map_err(refused)?;
-        let state = RawState { reader, hash };
+        let digest: Option<Arc<OnceLock<String>>> = hash.then(Arc::default);
+        if let Some(digest) = digest.clone() {
+            let hasher = Sha256::new();
+            let hashed = Hashed {
+                reader,
+                hasher,
+                digest,
+            };
+            reader = Box::new(ReadAhead::start("trace-sha256", hashed).map_err(refused)?);
+        }
         Ok(Raw {
-            state: Arc::new(Mutex::new(state)),
+            reader: Arc::new(Mutex::new(reader)),
+            digest,
             read: Arc::default(),
             total,
             path: regular,
@@ -115,15 +124,33 @@ fn stem(path: &Path) -> String {
     name
 }
 
-struct RawState {
-    reader: Box<dyn Read + Send>,
-    hash: Option<HashThread>,
+/// Hashes what it reads, on the thread that reads ahead so that decoding is not slowed.
+struct Hashed<R> {
+    reader: R,
+    hasher: Sha256,
+    /// SHA-256 of all bytes in lower-case hexadecimal digits, once the end is read.
+    digest: Arc<OnceLock<String>>,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.hasher.update(&buffer[..n]);
+        if n == 0 {
+            let digest = self.hasher.finalize_reset();
+            let digits = digest.iter().map(|byte| format!("{byte:02x}"));
+            self.digest.get_or_init(|| digits.collect());
+        }
+        Ok(n)
+    }
 }
 
 /// The bytes as stored. Shared, because the hash needs what the decompressor left unread.
 #[derive(Clone)]
 pub(crate) struct Raw {
-    state: Arc<Mutex<RawState>>,
+    reader: Arc<Mutex<Box<dyn Read + Send>>>,
+    /// The hash, if one is asked for, once all bytes are read.
+    digest: Option<Arc<OnceLock<String>>>,
     /// Bytes read. Beside the lock, which a thread may hold while it waits for a slow pipe.
     read: Arc<AtomicU64>,
     total: Option<u64>,
@@ -136,48 +163,28 @@ impl Raw {
         self.path.as_deref()
     }
 
-    fn lock(&self) -> MutexGuard<'_, RawState> {
-        self.state
-            .lock()
-            .expect("no thread panics while it holds the source")
-    }
-
-    fn read_locked(&self, state: &mut RawState, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = state.reader.read(buffer)?;
-        self.read.fetch_add(n as u64, Ordering::Relaxed);
-        if let Some(hash) = &mut state.hash {
-            hash.update(&buffer[..n]);
-        }
-        Ok(n)
-    }
-
     /// Bytes read so far, and how many there are if that is known.
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.read.load(Ordering::Relaxed), self.total)
     }
 
     /// The hash of all bytes, read to the end for it; `None` if none was asked for.
-    pub fn finish(&self) -> io::Result<Option<String>> {
-        let mut state = self.lock();
-        if state.hash.is_none() {
-            return Ok(None);
+    pub fn finish(mut self) -> io::Result<Option<String>> {
+        if let Some(digest) = self.digest.clone() {
+            io::copy(&mut self, &mut io::sink())?;
+            return Ok(digest.get().cloned());
         }
-        let mut rest = vec![0; 256 << 10];
-        loop {
-            match self.read_locked(&mut state, &mut rest) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(state.hash.take().map(HashThread::finish))
+        Ok(None)
     }
 }
 
 impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read_locked(&mut self.lock(), buffer)
+        let reader = self.reader.lock();
+        let mut reader = reader.expect("no thread panics while it holds the source");
+        let n = reader.read(buffer)?;
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::lines::most;
 use crate::text::spelling::Number;
+use crate::time_unit::TimeUnit;
 
 const SECOND: u64 = 1_000_000_000;
 const NO_DATE: &str =
@@ -15,19 +16,6 @@ pub(crate) enum DateOrder {
     Day,
 }
 
-/// Units of times that stand behind a number, in nanoseconds.
-const UNITS: [(&str, u64); 9] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("\u{b5}s", 1_000),
-    ("\u{3bc}s", 1_000),
-    ("ms", 1_000_000),
-    ("s", SECOND),
-    ("sec", SECOND),
-    ("m", 60 * SECOND),
-    ("h", 3_600 * SECOND),
-];
-
 /// Nanoseconds of times such as `250us`, `1h2m3.5s` and `PT0.25S`.
 fn with_units(text: &[u8]) -> Option<u64> {
     let mut rest = std::str::from_utf8(text).ok()?;
@@ -37,7 +25,11 @@ fn with_units(text: &[u8]) -> Option<u64> {
         let (number, behind) = rest.split_at(rest.find(char::is_alphabetic)?);
         let end = behind.find(|c: char| !c.is_alphabetic());
         let (word, behind) = behind.split_at(end.unwrap_or(behind.len()));
-        let unit = UNITS.iter().find(|row| row.0.eq_ignore_ascii_case(word))?.1;
+        let unit = match word.to_lowercase().as_str() {
+            "h" => 3_600 * SECOND,
+            "m" => 60 * SECOND,
+            word => TimeUnit::of_word(word)?.ns(),
+        };
         let number = Number::parse(number.as_bytes(), b'.');
         let parts = number.and_then(|n| n.scaled(9)).ok()?;
         let ns = parts.checked_mul(unit.into())? / u128::from(SECOND);

@@ -9,9 +9,9 @@ use super::values;
 use crate::bytes::source::Source;
 use crate::doubts::Doubts;
 use crate::error::{TraceError, shown};
-use crate::load::LoadOptions;
+use crate::options::LoadOptions;
 use crate::reader::OpenedTrace;
-use crate::readers::{FORMATS, SAMPLE_LINES, Sample, refuse_utf16, settle};
+use crate::readers::{SAMPLE_LINES, Sample, refuse_utf16, settle};
 
 /// Columns that a form has, beside those that a mapping names.
 const COLUMNS: usize = 64;
@@ -70,7 +70,7 @@ pub struct FormColumn {
 /// It cannot be read, or is no text.
 pub fn table_form(source: Source, options: &LoadOptions) -> Result<TableForm, TraceError> {
     let mut opened = OpenedTrace::open(source, options)?;
-    let reading = settle(&FORMATS, opened.format, &opened.options, &mut opened.input);
+    let reading = settle(opened.format, &opened.options, &mut opened.input);
     let reading = match reading {
         Ok(reading) => Some(reading),
         // The form is there to mend these.

@@ -4,7 +4,7 @@ use super::cut::{self, Cut, Pattern};
 use super::lines::{
     LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual, width,
 };
-use super::row::{Cell, Cells};
+use super::row::Cells;
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
 use super::words::{meaning, words};
@@ -165,8 +165,14 @@ impl Outline<'_> {
             let unit = ColumnUnit::Time(unit);
             table.mapping.set_unit(ColumnRole::Time, unit);
         }
-        let rows = sample_rows(table, &self.cut, self.body);
-        let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
+        let mut joined = vec![Vec::new(); self.body.len()];
+        let rows = self.body.iter().zip(&mut joined);
+        let rows = rows.filter_map(|(line, joined)| {
+            let mut fields = Vec::new();
+            let fits = self.cut.fields(line, &table.names, &mut fields);
+            fits.then(|| cells(&fields, &table.places, joined))
+        });
+        let rows: Vec<Cells<'_>> = rows.collect();
         let (opening, doubts) = settle_units(&mut table.mapping, &rows, false, spare);
         let odd = opening.as_ref().and_then(Opening::oddity);
         let bytes = !self.said && odd == Some(Oddity::Bytes);
@@ -180,7 +186,7 @@ impl Outline<'_> {
 }
 
 /// Adds the columns that their names tell.
-pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
+fn add_named(mapping: &mut Mapping, names: &[String]) {
     for role in ColumnRole::ALL {
         if mapping.rule(role).is_some() {
             continue;
@@ -379,21 +385,4 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
         }
     }
     names
-}
-
-type SampleRow = Roles<Option<Vec<u8>>>;
-
-fn row_cells(row: &SampleRow) -> Cells<'_> {
-    ColumnRole::ALL.map(|role| row[role as usize].as_deref().map_or(Cell::Null, Cell::Text))
-}
-
-/// The values of the rows of a sample.
-fn sample_rows(table: &GuessedTable, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow> {
-    let row = |line: &&[u8]| {
-        let (mut fields, mut joined) = (Vec::new(), Vec::new());
-        let fits = cut.fields(line, &table.names, &mut fields);
-        let text = |cell: Cell<'_>| cell.as_text().map(<[u8]>::to_vec);
-        fits.then(|| cells(&fields, &table.places, &mut joined).map(text))
-    };
-    body.iter().filter_map(row).collect()
 }

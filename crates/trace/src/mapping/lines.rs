@@ -85,10 +85,11 @@ pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
     if named || told { front } else { 0 }
 }
 
-/// Is the line drawn, as in `-----+----` below the names of columns?
+/// Is the line drawn, as in `-----+----` below the names of columns, or the `*` that parts passes of a list?
 pub(crate) fn is_drawn(line: &[u8]) -> bool {
-    let drawn = line.iter().all(|b| b"-=+|: \t".contains(b));
-    drawn && line.iter().filter(|b| b"-=".contains(b)).count() > 2
+    let drawn = line.iter().all(|b| b"-=+|: \t\r".contains(b));
+    let ruled = drawn && line.iter().filter(|b| b"-=".contains(b)).count() > 2;
+    ruled || line.trim_ascii() == b"*"
 }
 
 /// The pattern of a line of `name=value`, if it is nothing else.

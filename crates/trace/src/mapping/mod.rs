@@ -19,7 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use cut::{Cut, Pattern};
-use rule::{ColumnUnit, MappedColumn, Rule, Until, quoted, unquoted};
+use rule::{ColumnUnit, MappedColumn, Rule, Until, quoted, split, unquoted};
 
 use crate::time_unit::TimeUnit;
 
@@ -171,34 +171,12 @@ impl Mapping {
     }
 }
 
-/// The items of a text between its commas, but for those in quotes.
-fn items(text: &str) -> Vec<&str> {
-    let (mut items, mut start, mut quote) = (Vec::new(), 0, None);
-    let mut before = ',';
-    for (at, c) in text.char_indices() {
-        match (c, quote) {
-            ('"' | '\'', None) if ",=:&\"'".contains(before) => quote = Some(c),
-            (_, Some(open)) if c == open => quote = None,
-            (',', None) => {
-                items.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-        if c != ' ' {
-            before = c;
-        }
-    }
-    items.push(&text[start..]);
-    items
-}
-
 impl FromStr for Mapping {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Mapping, String> {
         let mut pairs: Vec<(&str, String)> = Vec::new();
-        let mut items = items(text).into_iter().peekable();
+        let mut items = split(text, ',').into_iter().peekable();
         while let Some(item) = items.next() {
             let (key, value) = item.split_once('=').unwrap_or((item, ""));
             let key = key.trim();

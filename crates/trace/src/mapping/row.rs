@@ -5,11 +5,10 @@ use destage_types::{Extent, Op};
 
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping, Roles, date};
-use crate::error::{BadLine, shown};
+use crate::error::shown;
 use crate::extent::{self, ExtentFault};
 use crate::readers::block_event;
 use crate::readers::columns::NO_KIND;
-use crate::readers::mapped;
 use crate::readers::names::Names;
 use crate::readers::opening::RowNumbers;
 use crate::sink::{RequestSink, UNTIMED_NS};
@@ -304,7 +303,7 @@ impl MappedRows {
         }
         let time = match self.timed() {
             true => self.time(&cells).map_err(at(ColumnRole::Time))?,
-            false => sink.counts.requests * UNTIMED_NS,
+            false => sink.intake.counts.requests * UNTIMED_NS,
         };
         // A flush has no address, whatever stands there.
         let placed = match kind.op {
@@ -363,26 +362,6 @@ impl MappedRows {
             length: u128::from(size.size(start, told).ok()? / size.bytes()),
             volume: volume.filter(|cell| *cell != Cell::Null).map(volume_number),
         })
-    }
-}
-
-/// The message about a value of a row, and where its column is.
-pub(crate) fn bad_row(
-    file: &str,
-    line: u64,
-    (role, place): (ColumnRole, Option<usize>),
-    cell: Cell<'_>,
-    reason: &'static str,
-) -> BadLine {
-    let column = &mapped::INFO.columns[role as usize];
-    BadLine {
-        file: file.to_owned(),
-        unit: "row",
-        line,
-        column: place.map(|place| (place + 1, column.name)),
-        value: cell.text(),
-        reason,
-        allowed: column.allowed.to_owned(),
     }
 }
 

@@ -143,7 +143,7 @@ impl Rule {
         match (role, rest) {
             (_, None) => {}
             (ColumnRole::Op, Some(words)) => {
-                for word in super::items(words) {
+                for word in split(words, ',') {
                     rule.words.push(parse_word(word)?);
                 }
             }
@@ -240,13 +240,13 @@ impl Rule {
     }
 }
 
-/// Where a character is that stands outside of quotes.
+/// Where a character is that stands outside of quotes, which begin where a name may.
 fn outside(text: &str, wanted: char) -> Option<usize> {
     let mut quote = None;
-    let mut before = '&';
+    let mut before = wanted;
     for (at, c) in text.char_indices() {
         match (c, quote) {
-            ('"' | '\'', None) if matches!(before, '&' | '"' | '\'') => quote = Some(c),
+            ('"' | '\'', None) if ",=:&\"'".contains(before) => quote = Some(c),
             (_, Some(open)) if c == open => quote = None,
             (_, None) if c == wanted => return Some(at),
             _ => {}
@@ -258,22 +258,24 @@ fn outside(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-fn columns(text: &str) -> Result<Vec<MappedColumn>, String> {
-    let (mut columns, mut rest) = (Vec::new(), Some(text));
-    while let Some(text) = rest {
-        let (column, behind) = match outside(text, '&') {
-            Some(at) => (&text[..at], Some(&text[at + 1..])),
-            None => (text, None),
-        };
-        rest = behind;
-        let column = column.trim();
-        columns.push(match column.parse() {
-            Ok(0) => return Err("columns count from 1".to_owned()),
-            Ok(number) => MappedColumn::Number(number),
-            Err(_) => MappedColumn::Name(unquoted(column)?),
-        });
+/// The parts of a text between characters outside of quotes.
+pub(super) fn split(text: &str, between: char) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(at) = outside(rest, between) {
+        parts.push(&rest[..at]);
+        rest = &rest[at + 1..];
     }
-    Ok(columns)
+    parts.push(rest);
+    parts
+}
+
+fn columns(text: &str) -> Result<Vec<MappedColumn>, String> {
+    let column = |text: &str| match text.trim().parse() {
+        Ok(0) => Err("columns count from 1".to_owned()),
+        Ok(number) => Ok(MappedColumn::Number(number)),
+        Err(_) => unquoted(text).map(MappedColumn::Name),
+    };
+    split(text, '&').into_iter().map(column).collect()
 }
 
 fn parse_word(text: &str) -> Result<(String, Option<EventKind>), String> {

@@ -63,7 +63,8 @@ pub(crate) fn settle_units(
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
     let opening = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes);
     if let Some(opening) = &opening {
-        let doubt = plausible::doubt_numbers(opening, mapping);
+        let odd = opening.oddity();
+        let doubt = odd.and_then(|odd| plausible::doubt_numbers(odd, opening, mapping));
         Doubts::add(&mut doubts.format, doubt);
         if open
             && mapping.time_unit().is_some()

@@ -2,8 +2,8 @@
 
 use super::cut::Cut;
 use super::date;
-use super::guess::{GuessedTable, add_named, complete};
-use super::lines::{LINES, guess_cut, guess_decimal, has_names, is_header, most, preamble};
+use super::guess::{GuessedTable, complete, outline};
+use super::lines::{LINES, has_names, most};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::{ColumnRole, Mapping};
 use crate::doubts::Doubts;
@@ -128,14 +128,12 @@ fn kinds(columns: &[Vec<&[u8]>]) -> Option<(Rule, usize)> {
 /// Where the columns are whose names tell what they hold, and their rules by number.
 type Told = [Option<(usize, Rule)>; 4];
 
-fn told(names: &[String]) -> Told {
-    let mut mapping = Mapping::default();
-    add_named(&mut mapping, names);
+fn told(table: &GuessedTable) -> Told {
     use ColumnRole::{Offset, Op, Size, Time};
     [Time, Op, Offset, Size].map(|role| {
-        let rule = mapping.rule(role)?;
+        let rule = table.mapping.rule(role)?;
         let column = |name: &String| rule.columns == [MappedColumn::Name(name.clone())];
-        let place = names.iter().position(column)?;
+        let place = table.names.iter().position(column)?;
         let mut rule = rule.clone();
         rule.columns = vec![MappedColumn::Number(place + 1)];
         Some((place, rule))
@@ -272,46 +270,30 @@ fn with_clock(
 /// The tables that have columns with such values, the most plausible first; to be doubted. Names that tell what a
 /// column holds are kept.
 pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedTable> {
-    let cut = guess_cut(lines);
-    let skip = preamble(&cut, lines);
-    let body = &lines[skip..];
-    let header = body.first().is_some_and(|line| is_header(&cut, line));
-    let names: Vec<String> = match &cut {
-        Cut::Gap(gap) if header => {
-            let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-            gap.fields(body[0]).into_iter().map(text).collect()
-        }
-        Cut::Gap(_) => Vec::new(),
-        _ => return Vec::new(),
-    };
-    let body = &body[usize::from(header)..];
-    let mark = guess_decimal(&cut, body);
-    let told = told(&names);
-    let readings =
-        columns(&cut, body).map_or(Vec::new(), |columns| readings(&columns, mark, &told));
-    let judged = readings.into_iter().filter_map(|rules| {
-        let mut mapping = Mapping::default();
-        for (role, rule) in ColumnRole::ALL.into_iter().zip(rules) {
-            mapping.rules[role as usize] = Some(rule);
-        }
-        mapping.layout.cut = Some(cut.clone());
-        mapping.layout.header = Some(header);
-        mapping.layout.skip = skip;
-        let table = complete(&mapping, unit, &lines[..lines.len().min(LINES)]).ok()?;
-        let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
-        // Numbers are no multiples of 512 by chance.
-        let sectors = sectors(ColumnRole::Offset) || sectors(ColumnRole::Size);
-        let even = table.is_even();
-        even.then(|| ((sectors, table.verdict()), mapping))
-    });
-    let mut judged: Vec<_> = judged.collect();
-    judged.sort_by_key(|(rank, _)| *rank);
-    let Some(best) = judged.first().map(|(rank, _)| *rank) else {
-        return Vec::new();
-    };
-    judged.retain(|(rank, _)| *rank == best);
-    let whole = |(_, mapping): &(_, Mapping)| complete(mapping, unit, lines).ok();
-    let mut tables: Vec<GuessedTable> = judged.iter().filter_map(whole).collect();
+    let outline = outline(&Mapping::default(), lines);
+    let (layout, told) = (&outline.table.mapping.layout, told(&outline.table));
+    let mark = layout.decimal.unwrap_or(b'.');
+    let columns = columns(&outline.cut, outline.body).unwrap_or_default();
+    let judged = readings(&columns, mark, &told)
+        .into_iter()
+        .filter_map(|rules| {
+            let mut mapping = Mapping::default();
+            for (role, rule) in ColumnRole::ALL.into_iter().zip(rules) {
+                mapping.rules[role as usize] = Some(rule);
+            }
+            mapping.layout = layout.clone();
+            let table = complete(&mapping, unit, &lines[..lines.len().min(LINES)]).ok()?;
+            let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
+            // Numbers are no multiples of 512 by chance.
+            let sectors = sectors(ColumnRole::Offset) || sectors(ColumnRole::Size);
+            let even = table.is_even();
+            even.then(|| ((sectors, table.verdict()), mapping))
+        });
+    let judged: Vec<(_, Mapping)> = judged.collect();
+    let best = judged.iter().map(|(rank, _)| *rank).min();
+    let best = judged.iter().filter(|(rank, _)| Some(*rank) == best);
+    let whole = best.filter_map(|(_, mapping)| complete(mapping, unit, lines).ok());
+    let mut tables: Vec<GuessedTable> = whole.collect();
     let texts = tables.iter().map(|table| table.mapping.to_string());
     let texts: Vec<String> = texts.collect();
     for (i, table) in tables.iter_mut().enumerate() {

@@ -15,14 +15,9 @@ pub(crate) struct Meaning {
     pub until: Until,
 }
 
-/// Units at the end of names, and factors.
+/// Units of sizes at the end of names, and factors.
 #[rustfmt::skip]
-const UNITS: [(&str, ColumnUnit, u64); 11] = [
-    ("ns nsec nsecs nanoseconds", ColumnUnit::Time(TimeUnit::Nanoseconds), 1),
-    ("us \u{b5}s usec usecs microseconds", ColumnUnit::Time(TimeUnit::Microseconds), 1),
-    ("ms msec msecs milliseconds", ColumnUnit::Time(TimeUnit::Milliseconds), 1),
-    ("s sec secs seconds", ColumnUnit::Time(TimeUnit::Seconds), 1),
-    ("100ns", ColumnUnit::Time(TimeUnit::HundredNanoseconds), 1),
+const UNITS: [(&str, ColumnUnit, u64); 6] = [
     ("b bytes", ColumnUnit::Bytes, 1),
     ("sectors", ColumnUnit::Sectors, 1),
     ("kb kib", ColumnUnit::Bytes, 1_024),
@@ -37,7 +32,7 @@ const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
 /// Names of each value without blanks and signs, how sure they are, and the unit that they say.
 #[rustfmt::skip]
-const NAMES: [(ColumnRole, u8, Option<ColumnUnit>, &str); 18] = [
+const NAMES: [(ColumnRole, u8, Option<ColumnUnit>, &str); 19] = [
     (ColumnRole::Time, 9, None, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
     (ColumnRole::Time, 8, None, "time timestamp ts t datetime date when optime eventtime"),
     (ColumnRole::Time, 6, None, "tick ticks clock tsc epoch unixtime walltime"),
@@ -51,6 +46,13 @@ const NAMES: [(ColumnRole, u8, Option<ColumnUnit>, &str); 18] = [
         None,
         "offset off byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
          address addr startaddress startaddr position pos",
+    ),
+    (
+        ColumnRole::Volume,
+        9,
+        None,
+        "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive \
+         nsid namespace",
     ),
     (ColumnRole::Fua, 9, None, "fua isfua forceunitaccess"),
     (ColumnRole::Preflush, 9, None, "preflush"),
@@ -79,10 +81,6 @@ const SECTORS: Option<ColumnUnit> = Some(ColumnUnit::Sectors);
 const SOME_BLOCKS: Option<ColumnUnit> = Some(ColumnUnit::SomeBlocks);
 const PAGES: Option<ColumnUnit> = Some(ColumnUnit::Blocks);
 
-/// Names of volumes.
-const VOLUMES: &str = "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive \
-                       nsid namespace";
-
 /// Names of the ends of requests.
 #[rustfmt::skip]
 const ENDS: [(Until, Option<ColumnUnit>, &str); 4] = [
@@ -100,7 +98,8 @@ fn has(words: &str, word: &str) -> bool {
 fn split_unit(name: &str) -> (&str, Option<(ColumnUnit, u64)>) {
     let named = |text: &str| {
         let row = UNITS.iter().find(|row| has(row.0, text));
-        row.map(|row| (row.1, row.2))
+        let time = || Some((ColumnUnit::Time(TimeUnit::of_word(text)?), 1));
+        row.map(|row| (row.1, row.2)).or_else(time)
     };
     for (open, close) in [('(', ')'), ('[', ']')] {
         let inner = name.strip_suffix(close);
@@ -193,7 +192,6 @@ fn role_of(
         }
         Some(&(role, score, own, _)) => (role, score, own),
         None if counted => (ColumnRole::Size, 8, None),
-        None if has(VOLUMES, word) => (ColumnRole::Volume, 9, None),
         None if word.ends_with("timestamp") => (ColumnRole::Time, 6, None),
         None if word.ends_with("offset") && !word.starts_with("max") => {
             (ColumnRole::Offset, 5, None)
@@ -203,9 +201,8 @@ fn role_of(
         }
         // A unit alone.
         None => {
-            let times = UNITS.iter().filter(|row| word.len() > 1 && is_time(row.1));
-            let is_unit = |row: &&(&str, ColumnUnit, u64)| has(row.0, word);
-            (ColumnRole::Time, 5, Some({ times }.find(is_unit)?.1))
+            let unit = TimeUnit::of_word(word).filter(|_| word.len() > 1)?;
+            (ColumnRole::Time, 5, Some(ColumnUnit::Time(unit)))
         }
     })
 }

@@ -1,11 +1,12 @@
 //! The default text of `blkparse`: one line per event of the kernel's block layer.
 
 use super::block_event::{
-    BlkEvent, EventFront, EventLines, EventText, JOINED, device_number, holds_second_line,
+    EventFront, EventLines, EventText, JOINED, device_number, holds_second_line,
 };
 use super::columns::{SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
+use crate::options::BlkEvent;
 use crate::text::fields::RawLine;
 use crate::text::numbers::{looks_like_decimal, looks_like_integer};
 

@@ -1,76 +1,20 @@
 //! The texts of Linux block events: devices, kinds of requests, events, and the reader that they share.
 
-use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags};
 
 use super::columns::NO_KIND;
-use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader};
+use super::{FormatInfo, LoadOptions, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent;
+use crate::options::{BlkEvent, EVENTS, EventRow};
 use crate::text::fields::{BlankFields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
 pub(super) use crate::text::spelling::{EventKind, read_kind};
 use crate::volume::VolumeName;
-
-/// The block event that counts as a request; each request passes most of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum BlkEvent {
-    /// `Q`: the file system or a process asks for it.
-    #[default]
-    Queue,
-    /// `G`: a request of the kernel is allocated.
-    Get,
-    /// `I`: it enters the I/O scheduler, merged requests as one.
-    Insert,
-    /// `D`: it is sent to the device, merged requests as one.
-    Issue,
-    /// `C`: the device has completed it.
-    Complete,
-}
-
-/// An event, its letter in `blkparse` and its name in the kernel.
-type EventRow = (BlkEvent, &'static str, &'static str);
-const EVENTS: [EventRow; 5] = [
-    (BlkEvent::Queue, "Q", "block_bio_queue"),
-    (BlkEvent::Get, "G", "block_getrq"),
-    (BlkEvent::Insert, "I", "block_rq_insert"),
-    (BlkEvent::Issue, "D", "block_rq_issue"),
-    (BlkEvent::Complete, "C", "block_rq_complete"),
-];
-
-impl BlkEvent {
-    /// The event that `blkparse` calls so.
-    pub(super) fn of_letter(letter: &[u8]) -> Option<BlkEvent> {
-        let mut rows = EVENTS.iter();
-        rows.find(|row| row.1.as_bytes() == letter).map(|row| row.0)
-    }
-
-    /// The event that the kernel calls so.
-    pub(super) fn of_name(name: &[u8]) -> Option<BlkEvent> {
-        let mut rows = EVENTS.iter();
-        rows.find(|row| row.2.as_bytes() == name).map(|row| row.0)
-    }
-}
-
-impl fmt::Display for BlkEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(EVENTS[*self as usize].1)
-    }
-}
-
-impl FromStr for BlkEvent {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<BlkEvent, String> {
-        let event = BlkEvent::of_letter(text.as_bytes());
-        event.ok_or_else(|| format!("`{text}` is none of the events Q, G, I, D, C"))
-    }
-}
 
 /// The front of a line of an event.
 pub(super) struct EventFront<'a> {
@@ -115,7 +59,7 @@ impl<T: EventText + 'static> EventLines<T> {
     pub fn open(
         info: &'static FormatInfo,
         input: Input,
-        options: ReadOptions,
+        options: LoadOptions,
         usual: BlkEvent,
     ) -> Box<dyn TraceReader> {
         let lines = EventLines::<T> {

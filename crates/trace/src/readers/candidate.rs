@@ -9,7 +9,7 @@ use crate::mapping::guess::GuessedTable;
 use crate::mapping::lines::guess_cut;
 use crate::mapping::named::named_mappings;
 use crate::mapping::row::MappedRows;
-use crate::mapping::rule::{MappedColumn, Rule};
+use crate::mapping::rule::{ColumnUnit, MappedColumn, Rule};
 use crate::mapping::{ColumnRole, Mapping, Roles};
 use crate::text::numbers::parse_u64;
 use crate::text::unusual::usual;
@@ -51,7 +51,6 @@ impl Candidate {
     ) -> Candidate {
         let declared = named_mappings().get(format.name);
         let mapping = declared.and_then(|named| named.mapping().ok());
-        let mapping = mapping.or_else(|| format.columns_text?.parse().ok());
         let mut candidate = Candidate {
             format,
             unit: unit.or(format.time_unit()).unwrap_or(TimeUnit::Nanoseconds),
@@ -163,7 +162,7 @@ impl Candidate {
 
     /// Are its addresses numbers of blocks, and nothing else in the line?
     pub fn has_blocks(&self) -> bool {
-        self.format.columns_text.is_some()
+        self.format.columns.len() == 1
     }
 
     /// Has the opening more than a few requests?
@@ -172,16 +171,9 @@ impl Candidate {
         opening.is_some_and(|opening| opening.requests >= FEW)
     }
 
-    /// The mapping of the format, changed.
-    pub fn changed(&self, change: impl FnOnce(&mut Mapping)) -> Mapping {
-        let mut mapping = self.mapping.clone();
-        change(&mut mapping);
-        mapping
-    }
-
     pub fn has_sectors(&self) -> bool {
-        let sectors = |column: &TraceColumn| matches!(column.holds, Holds::Sectors);
-        self.format.columns.iter().any(sectors)
+        let size = self.mapping.rule(ColumnRole::Size);
+        size.is_some_and(|rule| rule.unit == Some(ColumnUnit::Sectors))
     }
 
     /// Would `trace convert` have written the file like this?

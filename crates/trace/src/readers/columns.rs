@@ -2,6 +2,7 @@
 
 use destage_types::Op;
 
+use crate::mapping::rule::ColumnUnit;
 use crate::text::numbers::{looks_like_decimal, looks_like_integer};
 use crate::time_unit::TimeUnit;
 
@@ -31,10 +32,10 @@ pub(super) use columns;
 /// The meaning of a column's values for the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Holds {
-    /// Its arrival, a whole number of units of so many nanoseconds.
-    Ticks(u64),
-    /// Its arrival, a decimal number of which so many places make nanoseconds.
-    Decimal(u32),
+    /// Its arrival, a whole number.
+    Ticks(TimeUnit),
+    /// Its arrival, a decimal number.
+    Decimal(TimeUnit),
     /// Its source.
     Stream,
     /// The name of the server that is its source, and the number of the disk there.
@@ -45,20 +46,10 @@ pub(crate) enum Holds {
     Minor,
     /// Its kind.
     Kind(&'static [KindWord]),
-    /// Its first sector.
-    Sector,
-    /// Its first byte.
-    Offset,
-    /// Its first block of 4 KiB.
-    Block,
-    /// The same, which only the format's own code reads.
-    ListedBlock,
-    /// Its length in sectors.
-    Sectors,
-    /// Its length in bytes.
-    Bytes,
-    /// Its length in blocks of 4 KiB.
-    Blocks,
+    /// Its first byte, sector, or block of 4 KiB.
+    Start(ColumnUnit),
+    /// Its length in them.
+    Length(ColumnUnit),
     /// A whole number that is not used.
     Whole,
     /// The same, one more in each line.
@@ -111,9 +102,7 @@ impl TraceColumn {
     /// The unit of the arrival, if the column holds that.
     pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
         match self.holds {
-            Holds::Ticks(ns) => TimeUnit::of_ns(ns),
-            Holds::Decimal(places) => TimeUnit::of_places(places),
-            Holds::OwnTime(unit) => Some(unit),
+            Holds::Ticks(unit) | Holds::Decimal(unit) | Holds::OwnTime(unit) => Some(unit),
             _ => None,
         }
     }
@@ -121,7 +110,7 @@ impl TraceColumn {
     /// Nanoseconds of what a reader calls a tick, which `unit` may change.
     pub(crate) fn tick_ns(&self, unit: Option<TimeUnit>) -> Option<u64> {
         match self.holds {
-            Holds::Ticks(ns) => Some(unit.map_or(ns, TimeUnit::ns)),
+            Holds::Ticks(own) => Some(unit.unwrap_or(own).ns()),
             _ => None,
         }
     }

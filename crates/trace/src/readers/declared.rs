@@ -71,26 +71,34 @@ fn column(mapping: &Mapping, text: &'static str) -> Result<TraceColumn, String> 
     let unit = rule.and_then(|rule| rule.unit);
     let (holds, allowed) = match (role, unit) {
         (Some((ColumnRole::Time, _)), Some(ColumnUnit::Time(unit))) => match what {
-            "whole" => (Holds::Ticks(unit.ns()), format!("a whole number of {unit}")),
+            "whole" => (Holds::Ticks(unit), format!("a whole number of {unit}")),
             _ => {
                 let allowed = format!("{unit}, digits behind the ns dropped");
-                (Holds::Decimal(unit.places()), allowed)
+                (Holds::Decimal(unit), allowed)
             }
         },
         (Some((ColumnRole::Op, _)), _) => {
             let (words, allowed) = words(rule);
             (Holds::Kind(words), allowed)
         }
-        (Some((ColumnRole::Offset, _)), unit) => match unit {
-            Some(ColumnUnit::Sectors) => (Holds::Sector, SECTOR.to_owned()),
-            Some(ColumnUnit::Blocks) => (Holds::Block, BLOCK.to_owned()),
-            _ => (Holds::Offset, OFFSET.to_owned()),
-        },
-        (Some((ColumnRole::Size, _)), unit) => match unit {
-            Some(ColumnUnit::Sectors) => (Holds::Sectors, SECTORS.to_owned()),
-            Some(ColumnUnit::Blocks) => (Holds::Blocks, "blocks, 1 to 536870911".to_owned()),
-            _ => (Holds::Bytes, BYTES.to_owned()),
-        },
+        (Some((ColumnRole::Offset, _)), unit) => {
+            let unit = unit.unwrap_or(ColumnUnit::Bytes);
+            let allowed = match unit {
+                ColumnUnit::Sectors => SECTOR,
+                ColumnUnit::Blocks => BLOCK,
+                _ => OFFSET,
+            };
+            (Holds::Start(unit), allowed.to_owned())
+        }
+        (Some((ColumnRole::Size, _)), unit) => {
+            let unit = unit.unwrap_or(ColumnUnit::Bytes);
+            let allowed = match unit {
+                ColumnUnit::Sectors => SECTORS,
+                ColumnUnit::Blocks => "blocks, 1 to 536870911",
+                _ => BYTES,
+            };
+            (Holds::Length(unit), allowed.to_owned())
+        }
         (Some((ColumnRole::Volume, place)), _) => volume(mapping, what, place),
         _ => unused(what).ok_or_else(|| format!("`{text}`: what is `{what}`?"))?,
     };

@@ -14,7 +14,7 @@ use crate::mapping::values::by_names;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::parse_u64;
-use group::{ExtentLists, GroupRow, Seen};
+use group::{GroupRow, OpenRequest, Seen};
 
 const TIME: u16 = 0;
 const OP: u16 = 1;
@@ -130,11 +130,9 @@ struct Destage {
     ended: Option<u64>,
     /// Indices in [`COLUMNS`] of the columns behind the fixed ones.
     optional: Vec<usize>,
-    /// A request that further lines may extend; `None`: none is waiting, and the rest means nothing.
-    open: Option<GroupRow>,
+    open: OpenRequest,
     /// Its group; empty for a request of one line.
     group: Vec<u8>,
-    lists: ExtentLists,
     seen: Seen,
     /// Old addresses of the line being read; empty if it names none.
     prev: Vec<u64>,
@@ -231,12 +229,10 @@ impl Destage {
     }
 
     fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let Some(row) = self.open.take() else {
-            return Ok(());
-        };
-        self.seen.insert(&self.group);
-        let pushed = self.lists.push(row, sink);
-        pushed.map_err(|why| FieldFault::at(TIME, why))
+        if self.open.row.is_some() {
+            self.seen.insert(&self.group);
+        }
+        self.open.push(sink)
     }
 
     /// Takes a line once all of its columns are known to be good.
@@ -253,10 +249,10 @@ impl Destage {
         const USED: &str = "was used before: lines of a group must be consecutive";
         let grouped = |why| Err(FieldFault::at(column, why));
         let same = !group.is_empty() && self.group == group;
-        let open = self.open.filter(|_| same);
+        let open = self.open.row.filter(|_| same);
         match (open, extent) {
             (Some(open), Some(extent)) if open == row => {
-                let room = self.lists.check(extent, !self.prev.is_empty());
+                let room = self.open.check(extent, !self.prev.is_empty());
                 room.map_err(|fault| fault.at(column, column))?;
             }
             (Some(_), _) => return grouped(DIFFER),
@@ -265,14 +261,13 @@ impl Destage {
             (None, _) => {
                 // Held back even without a group if a request is waiting: one request per line keeps `limit` exact.
                 self.push_open(sink)?;
-                self.open = Some(row);
+                self.open.start(row);
                 self.group.clear();
                 self.group.extend_from_slice(group);
-                self.lists.clear();
             }
         }
         if let Some(extent) = extent {
-            self.lists.add(extent, self.prev.iter().copied(), false);
+            self.open.add(extent, self.prev.iter().copied(), false);
         }
         Ok(())
     }
@@ -301,7 +296,7 @@ impl Destage {
         let (group, column) = self.optional(&mut fields, &mut row)?;
         fields.end()?;
         // As a rule a line is a request and no other line belongs to it.
-        if group.is_empty() && self.open.is_none() {
+        if group.is_empty() && self.open.row.is_none() {
             let pushed = match self.prev.is_empty() {
                 true => sink.push(row.ticks, row.request(extent.as_ref())),
                 false => sink.push_with(row.ticks, row.request(extent.as_ref()), &[], &self.prev),
@@ -383,7 +378,9 @@ impl LineFormat for Destage {
         let fault = |why| Err(FieldFault::line(why));
         match self.ended {
             None if self.announced => fault(CUT),
-            Some(n) if n != sink.counts.requests && sink.counts.skipped_lines == 0 => {
+            Some(n)
+                if n != sink.intake.counts.requests && sink.intake.counts.skipped_lines == 0 =>
+            {
                 fault("is the end, and there are more or fewer requests than the last line says")
             }
             _ => Ok(()),

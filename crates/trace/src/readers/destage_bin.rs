@@ -89,13 +89,8 @@ impl BinReader {
         }
     }
 
-    #[cold]
-    fn malformed(&self, reason: impl Into<String>) -> TraceError {
-        TraceError::Malformed {
-            file: self.input.file().to_owned(),
-            format: INFO.name,
-            reason: reason.into(),
-        }
+    fn malformed(&self, reason: impl ToString) -> TraceError {
+        self.input.malformed(INFO.name, reason)
     }
 
     /// Fills the window with `bytes` bytes.

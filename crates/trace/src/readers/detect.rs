@@ -3,8 +3,8 @@
 use super::candidate::Candidate;
 use super::columns::Holds;
 use super::{
-    FormatInfo, ReadOptions, Reading, Separator, TraceColumn, clock, is_header, known, mapped,
-    plausible, unknown,
+    FORMATS, FormatInfo, LoadOptions, Reading, Separator, TraceColumn, clock, is_header, known,
+    mapped, plausible, unknown,
 };
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
@@ -114,19 +114,18 @@ fn sample(input: &mut Input) -> Result<Sample<'_>, TraceError> {
     Ok(Sample::new(input.window(), input.at_end()))
 }
 
-/// How the start of the input is read: as `named`, or as the one of `formats` that it fits best; in the unit that the
+/// How the start of the input is read: as `named`, or as the format that it fits best; in the unit that the
 /// options name, else in the one that gives a plausible load; with the columns that they name.
 pub(crate) fn settle(
-    formats: &[&'static FormatInfo],
     mut named: Option<&'static FormatInfo>,
-    options: &ReadOptions,
+    options: &LoadOptions,
     input: &mut Input,
 ) -> Result<Reading, TraceError> {
     let unit = options.time_unit;
     if named.is_none() && options.columns.is_some() {
         let sample = sample(input)?;
         let is_parquet = |f: &FormatInfo| f.separator == Separator::Named && (f.detect)(f, &sample);
-        let parquet = formats.iter().copied().find(|f| is_parquet(f));
+        let parquet = FORMATS.iter().copied().find(|f| is_parquet(f));
         named = Some(parquet.unwrap_or(&mapped::INFO));
     }
     if let Some(format) = named.filter(|format| format.separator == Separator::Line) {
@@ -134,16 +133,12 @@ pub(crate) fn settle(
         let sample = sample(input)?;
         let lines = sample.named_lines(&mapping);
         let table = guess::complete(&mapping, unit, lines.as_ref().unwrap_or(&sample.lines));
-        let malformed = |reason| TraceError::Malformed {
-            file: input.file().to_owned(),
-            format: format.name,
-            reason,
-        };
-        return table.map(Reading::table).map_err(malformed);
+        let table = table.map(Reading::table);
+        return table.map_err(|reason| input.malformed(format.name, reason));
     }
     let mut reading = match named {
         Some(format) => Reading::certain(format),
-        None => detect(formats, unit, input)?,
+        None => detect(unit, input)?,
     };
     let format = reading.format;
     if unit.is_some() || !format.takes_time_unit() || format.takes_mapping() {
@@ -154,14 +149,9 @@ pub(crate) fn settle(
     Ok(clock::settle_unit(reading, named.is_some(), &sample))
 }
 
-/// The formats of `formats` that a sample fits, in lines that are as they should be, or in any spelling.
-fn fitting(
-    formats: &[&'static FormatInfo],
-    unit: Option<TimeUnit>,
-    sample: &Sample<'_>,
-    spelled: bool,
-) -> Vec<Candidate> {
-    let own = formats.iter().copied();
+/// The formats that a sample fits, in lines that are as they should be, or in any spelling.
+fn fitting(unit: Option<TimeUnit>, sample: &Sample<'_>, spelled: bool) -> Vec<Candidate> {
+    let own = FORMATS.iter().copied();
     let own = own.filter(|f| f.separator != Separator::Line);
     let fits = |format: &&'static FormatInfo| {
         if !spelled {
@@ -187,40 +177,31 @@ fn other_names(format: &FormatInfo, lines: &[&[u8]]) -> bool {
     typed && !is_header(format, first) && has_names(lines)
 }
 
-/// The format of `formats` that the start of the input fits best.
-pub(super) fn detect(
-    formats: &[&'static FormatInfo],
-    unit: Option<TimeUnit>,
-    input: &mut Input,
-) -> Result<Reading, TraceError> {
+/// The format that the start of the input fits best.
+pub(super) fn detect(unit: Option<TimeUnit>, input: &mut Input) -> Result<Reading, TraceError> {
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     let file = || input.file().to_owned();
     if let Some(error) = unknown::foreign(input.file(), &sample) {
         return Err(error);
     }
-    let tables = formats.iter().any(|f| f.separator == Separator::Line);
     let commented = sample.named_lines(&Mapping::default());
     let lines = commented.as_ref().unwrap_or(&sample.lines);
-    let by_names = || values::by_names(&Mapping::default(), lines, unit).filter(|_| tables);
-    let by_values = || match tables {
-        true => values::by_values(lines, unit),
-        false => Vec::new(),
-    };
+    let by_names = || values::by_names(&Mapping::default(), lines, unit);
+    let by_values = || values::by_values(lines, unit);
     // Between blanks, DiskSim and its kin have 1 for reads; elsewhere both are as common.
     let told = |table: &GuessedTable| !table.has_numbered_kinds() || table.is_of_blanks();
     let all_told = || by_values().into_iter().filter(told).collect();
-    let mut fits = fitting(formats, unit, &sample, false);
+    let mut fits = fitting(unit, &sample, false);
     if fits.is_empty() {
         unknown::refuse_utf16(input)?;
-        let named = named::detect(&sample, unit).filter(|_| tables);
-        if let Some(table) = named.or_else(by_names) {
+        if let Some(table) = named::detect(&sample, unit).or_else(by_names) {
             return Ok(Reading::table(table));
         }
-        fits = fitting(formats, unit, &sample, true);
+        fits = fitting(unit, &sample, true);
     }
     let refuse = |table: Option<GuessedTable>| {
-        let nearest = || unknown::nearest(formats, input.file(), input.window()).map(Box::new);
+        let nearest = || unknown::nearest(input.file(), input.window()).map(Box::new);
         let advice = unknown::advice(table, lines);
         Err(TraceError::Undetected {
             file: file(),
@@ -234,7 +215,7 @@ pub(super) fn detect(
         [candidate] if commented.is_some() && other_names(candidate.format, lines) => {
             let base = candidate.kinds();
             let same = candidate.reads_as(&guess::outline(&base, lines).table);
-            let table = || values::by_names(&base, lines, unit).filter(|_| tables && !same);
+            let table = || values::by_names(&base, lines, unit).filter(|_| !same);
             let format = || plausible::only(candidate, all_told);
             Ok(table().map_or_else(format, Reading::table))
         }

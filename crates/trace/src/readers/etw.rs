@@ -34,7 +34,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     separator: Separator::Comma,
     columns: columns! {
         "event": Own, "DiskRead, DiskWrite, DiskFlush or an event of the header";
-        "time": Ticks(1_000), "a whole number of us";
+        "time": Ticks(TimeUnit::Microseconds), "a whole number of us";
         "process": Own, "not used";
         "thread": Own, "not used";
         "irp": Own, "not used";
@@ -66,14 +66,17 @@ const END: &[u8] = b"EndHeader";
 const SYSTEM: &[u8] = b"OS Version:";
 const JOINED: &str = "is a second event: the end of a line is missing, as where files were joined";
 
+/// Events that are requests, and of which kind.
+const REQUESTS: [(&[u8], Op); 3] = [
+    (b"DiskRead", Op::Read),
+    (b"DiskWrite", Op::Write),
+    (b"DiskFlush", Op::Flush),
+];
+
 /// The kind of request of the event.
 fn op(event: &[u8]) -> Option<Op> {
-    match event {
-        b"DiskRead" => Some(Op::Read),
-        b"DiskWrite" => Some(Op::Write),
-        b"DiskFlush" => Some(Op::Flush),
-        _ => None,
-    }
+    let found = REQUESTS.iter().find(|(name, _)| *name == event);
+    found.map(|&(_, op)| op)
 }
 
 fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
@@ -165,8 +168,10 @@ impl LineFormat for Etw {
 /// The field in which a second event begins. File names are in quotes.
 fn second(fields: &[&[u8]]) -> Option<u16> {
     let ends = |field: &&[u8]| {
-        let word = field.rsplit(|&byte| byte == b' ' || byte == b'"').next();
-        word.and_then(op).is_some()
+        let before = REQUESTS
+            .iter()
+            .find_map(|(name, _)| field.strip_suffix(*name));
+        before.is_some_and(|before| matches!(before.last(), None | Some(b' ' | b'"')))
     };
     let at = fields[1..].iter().position(ends)?;
     u16::try_from(at + 1).ok()

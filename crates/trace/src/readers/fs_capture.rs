@@ -4,7 +4,7 @@ use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestFlags, Tag};
 
 use super::columns::{NO_KIND, columns};
-use super::destage::group::{ExtentLists, GroupRow};
+use super::destage::group::{GroupRow, OpenRequest};
 use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
@@ -83,15 +83,14 @@ fn read_op(text: &[u8]) -> Option<Op> {
     }
 }
 
-/// The device request whose rows are being read: its number, and what they share, with the tag of the first row kept.
-type Open = (u64, GroupRow);
-
 #[derive(Default)]
 struct FsCapture {
     header_seen: bool,
     tags: Option<TagSet>,
-    open: Option<Open>,
-    lists: ExtentLists,
+    /// The number of the device request whose rows are being read, and what they share, with the tag of the first row
+    /// kept.
+    number: u64,
+    open: OpenRequest,
 }
 
 impl FsCapture {
@@ -112,18 +111,16 @@ impl FsCapture {
 
     /// Can `row` be one more of the open request, or the first one of the next request?
     fn has_room(&self, row: Extent, old: u64, number: u64) -> Result<(), FieldFault> {
-        let (same, new) = (
-            self.open.is_some_and(|open| open.0 == number),
-            ExtentLists::default(),
-        );
-        let lists = if same { &self.lists } else { &new };
-        let room = lists.check(row, old != NO_PREV);
+        let same = self.open.row.is_some() && self.number == number;
+        let new = OpenRequest::default();
+        let room = if same { &self.open } else { &new };
+        let room = room.check(row, old != NO_PREV);
         room.map_err(|fault| fault.at(REQUEST, SECTORS))
     }
 
     /// Adds a row to the open request.
     fn extend(&mut self, row: Extent, old: u64) {
-        let joined = self.lists.extents.last().is_some_and(|last| {
+        let joined = self.open.extents.last().is_some_and(|last| {
             last.end() == row.start_sector
                 && row.start_sector.is_multiple_of(BLOCK)
                 && last.sectors.checked_add(row.sectors).is_some()
@@ -134,38 +131,33 @@ impl FsCapture {
             extent::blocks(row) as usize
         };
         let prev = (0..listed).map(|i| old + i as u64 * BLOCK);
-        self.lists.add(row, prev, joined);
-    }
-
-    fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        match self.open.take() {
-            Some((_, row)) if !self.lists.extents.is_empty() => {
-                let pushed = self.lists.push(row, sink);
-                pushed.map_err(|why| FieldFault::at(TIME, why))
-            }
-            _ => Ok(()), // None of its rows was kept.
-        }
+        self.open.add(row, prev, joined);
     }
 
     /// Makes the row's device request the open one.
-    fn switch(&mut self, row: Open, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if let Some((number, open)) = self.open {
-            if row.0 < number {
+    fn switch(
+        &mut self,
+        number: u64,
+        row: GroupRow,
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
+        if let Some(open) = self.open.row {
+            if number < self.number {
                 let why = "is less than that of the row before";
                 return Err(FieldFault::at(REQUEST, why));
             }
-            if row.0 == number {
+            if number == self.number {
                 let differs = |column| Err(FieldFault::at(column, "differs inside one request"));
-                return match (row.1.op == open.op, row.1.ticks == open.ticks) {
+                return match (row.op == open.op, row.ticks == open.ticks) {
                     (true, true) => Ok(()),
                     (false, _) => differs(OP),
                     (_, false) => differs(TIME),
                 };
             }
         }
-        self.push_open(sink)?;
-        self.lists.clear();
-        self.open = Some(row);
+        self.open.push(sink)?;
+        self.open.start(row);
+        self.number = number;
         Ok(())
     }
 }
@@ -221,10 +213,10 @@ impl LineFormat for FsCapture {
         if kept {
             self.has_room(row, old, number)?;
         }
-        self.switch((number, row_of), sink)?;
+        self.switch(number, row_of, sink)?;
         if kept {
-            if let Some((_, open)) = self.open.as_mut().filter(|_| self.lists.extents.is_empty()) {
-                open.tag = tag;
+            if self.open.extents.is_empty() {
+                self.open.row.iter_mut().for_each(|row| row.tag = tag);
             }
             self.extend(row, old);
         }
@@ -232,6 +224,6 @@ impl LineFormat for FsCapture {
     }
 
     fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        self.push_open(sink)
+        self.open.push(sink)
     }
 }

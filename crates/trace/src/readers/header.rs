@@ -25,8 +25,8 @@ fn role(holds: Holds) -> Option<ColumnRole> {
     Some(match holds {
         Holds::Ticks(_) | Holds::Decimal(_) => ColumnRole::Time,
         Holds::Kind(_) => ColumnRole::Op,
-        Holds::Sector | Holds::Offset | Holds::Block => ColumnRole::Offset,
-        Holds::Sectors | Holds::Bytes | Holds::Blocks => ColumnRole::Size,
+        Holds::Start(_) => ColumnRole::Offset,
+        Holds::Length(_) => ColumnRole::Size,
         _ => return None,
     })
 }
@@ -40,9 +40,7 @@ fn names(info: &FormatInfo, column: &TraceColumn, field: &[u8]) -> bool {
     }
     let told = meaning(&name).filter(|meaning| meaning.role != ColumnRole::Volume);
     let unit = match column.holds {
-        Holds::Sector | Holds::Sectors => Some(ColumnUnit::Sectors),
-        Holds::Block | Holds::Blocks => Some(ColumnUnit::Blocks),
-        Holds::Offset | Holds::Bytes => Some(ColumnUnit::Bytes),
+        Holds::Start(unit) | Holds::Length(unit) => Some(unit),
         _ => column.time_unit().map(ColumnUnit::Time),
     };
     let dates = info.dates.map(ColumnUnit::Time);

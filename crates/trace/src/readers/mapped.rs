@@ -1,7 +1,7 @@
 //! Text tables whose columns a mapping tells: delimited text, JSON lines, and lines of text with holes.
 
 use super::columns::{BYTES, OFFSET, columns};
-use super::{FormatInfo, ReadOptions, ReaderFacts, Sample, Separator, TraceReader};
+use super::{FormatInfo, LoadOptions, ReaderFacts, Sample, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
@@ -43,7 +43,7 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
 pub(super) fn open(
     info: &'static FormatInfo,
     mut input: Input,
-    mut options: ReadOptions,
+    mut options: LoadOptions,
 ) -> Box<dyn TraceReader> {
     let mapping = options.columns.take().unwrap_or_default();
     // Opened without detection, as for the message about the nearest format.
@@ -58,42 +58,27 @@ pub(super) fn open(
 }
 
 struct Mapped {
+    table: GuessedTable,
     cut: Cut,
-    mapping: Mapping,
-    /// Names of columns that lines are searched for.
-    names: Vec<String>,
-    /// Which columns hold the values.
-    places: Roles<Vec<usize>>,
     rows: MappedRows,
     /// Lines in front of the first row.
     skip: usize,
     header: Option<Box<[u8]>>,
     is_header: bool,
-    /// Columns that a line may have, if nearly all have as many.
-    width: Option<usize>,
     /// Lines that the pattern does not fit.
     others: u64,
 }
 
 impl Mapped {
     fn new(table: GuessedTable) -> Mapped {
-        let GuessedTable {
-            mapping,
-            names,
-            places,
-            width,
-            ..
-        } = table;
+        let layout = &table.mapping.layout;
         Mapped {
-            cut: mapping.layout.cut.clone().unwrap_or(Cut::Json),
-            rows: MappedRows::new(&mapping),
-            skip: mapping.layout.skip,
-            is_header: mapping.layout.header == Some(true),
-            width,
+            cut: layout.cut.clone().unwrap_or(Cut::Json),
+            rows: MappedRows::new(&table.mapping),
+            skip: layout.skip,
+            is_header: layout.header == Some(true),
             header: None,
-            mapping,
-            names,
-            places,
+            table,
             others: 0,
         }
     }
@@ -159,25 +144,25 @@ impl LineFormat for Mapped {
             return Ok(());
         }
         let mut fields = Vec::with_capacity(16);
-        if !self.cut.fields(text, &self.names, &mut fields) {
+        if !self.cut.fields(text, &self.table.names, &mut fields) {
             if self.cut == Cut::Json {
                 return Err(FieldFault::line(NO_OBJECT));
             }
             self.others += 1;
             return Ok(());
         }
-        if let Some(width) = self.width.filter(|&width| fields.len() > width) {
+        if let Some(width) = self.table.width.filter(|&width| fields.len() > width) {
             let place = u16::try_from(width).unwrap_or(FieldFault::LINE);
             return Err(FieldFault::of(place, FieldFault::LINE, TOO_MANY));
         }
         let mut joined = Vec::new();
-        let cells = cells(&fields, &self.places, &mut joined);
+        let cells = cells(&fields, &self.table.places, &mut joined);
         // Files may have been joined.
         if self.header.as_deref() == Some(text) {
             return Ok(());
         }
         self.rows.push(cells, sink).map_err(|(role, why)| {
-            let place = self.places[role as usize].first();
+            let place = self.table.places[role as usize].first();
             let place = place.and_then(|&place| place.try_into().ok());
             FieldFault::of(place.unwrap_or(FieldFault::LINE), role as u16, why)
         })
@@ -185,7 +170,7 @@ impl LineFormat for Mapped {
 
     fn field<'a>(&self, text: &'a [u8], position: usize, _: &FormatInfo) -> &'a [u8] {
         let mut fields = Vec::new();
-        self.cut.fields(text, &self.names, &mut fields);
+        self.cut.fields(text, &self.table.names, &mut fields);
         fields.get(position).copied().flatten().unwrap_or(b"")
     }
 }
@@ -200,7 +185,7 @@ impl ReaderFacts for Mapped {
     }
 
     fn mapping(&self) -> Option<&Mapping> {
-        Some(&self.mapping)
+        Some(&self.table.mapping)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -6,7 +6,6 @@
 
 mod blkparse;
 pub(crate) mod block_event;
-mod block_list;
 mod candidate;
 pub(crate) mod clock;
 pub(crate) mod columns;
@@ -42,14 +41,12 @@ use crate::bytes::input::Input;
 use crate::doubts::Doubts;
 use crate::error::TraceError;
 use crate::mapping::Mapping;
-use crate::sink::Restarts;
+use crate::options::LoadOptions;
 pub use crate::sink::{Raise, ReadCounts};
-use crate::tags::TagSet;
 use crate::text::numbers::is_blank;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
-pub use block_event::BlkEvent;
 pub(crate) use columns::Holds;
 pub use columns::TraceColumn;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, flags_text, tag_name};
@@ -64,7 +61,6 @@ pub(crate) use unknown::refuse_utf16;
 pub static FORMATS: LazyLock<Vec<&'static FormatInfo>> = LazyLock::new(|| {
     let own = [&destage::INFO, &destage_bin::INFO].into_iter();
     let others = [
-        &block_list::INFO,
         &blkparse::INFO,
         &perf_script::INFO,
         &snoop::BIOSNOOP,
@@ -89,8 +85,6 @@ pub enum Separator {
     Comma,
     /// Any number of blanks and tabs.
     Blank,
-    /// Nothing: the line is one field.
-    None,
     /// As a mapping says.
     Line,
     /// Nothing: fields of fixed width in binary records.
@@ -105,7 +99,8 @@ impl Separator {
         !matches!(self, Separator::Record | Separator::Named)
     }
 
-    /// The fields of a line.
+    /// The fields of a line. Compiled into its callers, which know the separator.
+    #[inline(always)]
     pub(crate) fn split<'a>(self, line: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         line.split(move |&byte| match self {
             Separator::Comma => byte == b',',
@@ -134,8 +129,6 @@ pub struct FormatInfo {
     pub separator: Separator,
     /// The columns in order.
     pub columns: &'static [TraceColumn],
-    /// The mapping that reads the same, where only a reader of its own is fast or knows all lines.
-    pub(crate) columns_text: Option<&'static str>,
     /// Do the columns hold arrival times? If not, request i arrives at i us.
     pub timed: bool,
     /// Does the stream of a request tell its volume, each with addresses of its own? If not, all
@@ -154,7 +147,7 @@ pub struct FormatInfo {
     /// Do the first lines look like this format?
     pub(crate) detect: fn(&FormatInfo, &Sample<'_>) -> bool,
     /// A reader for what detection accepted or the user named.
-    pub(crate) open: fn(&'static FormatInfo, Input, ReadOptions) -> Box<dyn TraceReader>,
+    pub(crate) open: fn(&'static FormatInfo, Input, LoadOptions) -> Box<dyn TraceReader>,
 }
 
 impl FormatInfo {
@@ -166,7 +159,6 @@ impl FormatInfo {
         source: "",
         separator: Separator::Comma,
         columns: &[],
-        columns_text: None,
         timed: true,
         volumes: true,
         example: b"",
@@ -210,23 +202,6 @@ impl FormatInfo {
         };
         format!("a `{}` {unit}: {}", self.name, names.join(","))
     }
-}
-
-/// Options of a reader besides its input.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct ReadOptions {
-    /// Count bad lines instead of stopping at the first one.
-    pub skip_bad_lines: bool,
-    /// The kernel event that counts as a request; `None`: the usual one of the format.
-    pub event: Option<BlkEvent>,
-    /// Only requests of these kinds are wanted.
-    pub tags: Option<TagSet>,
-    /// The unit of the times, instead of that of the format.
-    pub time_unit: Option<TimeUnit>,
-    /// Which columns hold what, where a mapping says it.
-    pub columns: Option<Mapping>,
-    /// What to do where the clock starts again.
-    pub restarts: Restarts,
 }
 
 /// What a reader tells of its trace beside requests.

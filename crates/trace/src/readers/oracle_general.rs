@@ -76,7 +76,7 @@ fn detect(sample: &Sample<'_>, large: bool) -> bool {
     let sensible = sample.records(BYTES).all(|bytes| {
         let (time, size) = (le::<4>(bytes, 0), le::<4>(bytes, 12));
         let next = le::<8>(bytes, 16) as i64;
-        fits &= extent::block(le::<8>(bytes, 4)).is_ok();
+        fits &= extent::from_blocks(le::<8>(bytes, 4), 1).is_ok();
         let forward = time >= last;
         (last, records) = (time, records + 1);
         let next = next == -1 || next == i64::MAX || (records..MAX_NEXT).contains(&next);
@@ -95,12 +95,13 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn extent(&mut self, id: u64) -> Result<Extent, &'static str> {
-        let Some(ids) = &mut self.ids else {
-            return extent::block(id);
-        };
-        let next = ids.len() as u64;
-        extent::block(*ids.entry(id).or_insert(next))
+    fn extent(&mut self, mut id: u64) -> Result<Extent, FieldFault> {
+        if let Some(ids) = &mut self.ids {
+            let next = ids.len() as u64;
+            id = *ids.entry(id).or_insert(next);
+        }
+        let placed = extent::from_blocks(id, 1).map_err(|fault| fault.at(ID, ID));
+        placed.map(|(extent, _)| extent)
     }
 }
 
@@ -127,7 +128,7 @@ impl RecordFormat for Oracle {
     #[inline]
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let (time, block) = (le::<4>(bytes, 0), le::<8>(bytes, 4));
-        let extent = self.extent(block).map_err(|why| FieldFault::at(ID, why))?;
+        let extent = self.extent(block)?;
         let pushed = sink.push_extent(time, Op::Read, extent, 0);
         pushed.map_err(|why| FieldFault::at(TIME, why))?;
         let size = le::<4>(bytes, 12);

@@ -14,16 +14,14 @@ use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::columns::{BYTES, OFFSET, columns};
 use super::mapped::FLAG;
-use super::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, Separator, TraceReader};
+use super::{FormatInfo, LoadOptions, ReadCounts, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
-use crate::doubts::Doubts;
 use crate::error::TraceError;
 use crate::fault::panic_as_error;
-use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};
-use crate::mapping::units::settle_units;
-use crate::mapping::{ColumnRole, Mapping, Roles, guess};
+use crate::mapping::Roles;
+use crate::mapping::frame::TypedTable;
+use crate::mapping::row::{Cell, Cells};
 use crate::sink::Intake;
-use crate::volume::VolumeName;
 use columns::{ParquetColumn, time_unit};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -62,12 +60,10 @@ const EXAMPLE: &[u8] = include_bytes!("parquet/example.parquet");
 
 /// Rows that are decoded at once.
 const BLOCK: usize = 4_096;
-/// Rows that units are told by.
-const SAMPLE: usize = 1_000;
 
 struct ParquetReader {
     input: Input,
-    options: ReadOptions,
+    options: LoadOptions,
     intake: Intake,
     table: Option<Table>,
     ended: bool,
@@ -76,11 +72,7 @@ struct ParquetReader {
 /// An open file.
 struct Table {
     file: SerializedFileReader<File>,
-    mapping: Mapping,
-    /// Where the columns are in the file.
-    places: Roles<Option<usize>>,
-    /// Has it others, of which no use is known?
-    spare: bool,
+    table: TypedTable,
     /// The columns of the group that is being read, and its rows that have not been decoded.
     columns: Roles<Option<ParquetColumn>>,
     rows: usize,
@@ -91,18 +83,6 @@ struct Table {
     passed: Option<u64>,
     /// Rows of the block that have not been handed out.
     block: Range<usize>,
-    /// Known once rows have been decoded.
-    requests: Option<MappedRows>,
-    doubts: Doubts,
-}
-
-#[cold]
-fn malformed(input: &Input, reason: impl ToString) -> TraceError {
-    TraceError::Malformed {
-        file: input.file().to_owned(),
-        format: INFO.name,
-        reason: reason.to_string(),
-    }
 }
 
 /// The bytes as a file that can be read anywhere: the index of a Parquet file is at its end.
@@ -127,10 +107,10 @@ fn open_file(input: &mut Input) -> Result<File, TraceError> {
 
 impl Table {
     /// Opens the file and finds its columns.
-    fn open(input: &mut Input, options: &ReadOptions) -> Result<Table, TraceError> {
+    fn open(input: &mut Input, options: &LoadOptions) -> Result<Table, TraceError> {
         let passed = input.path().map(|_| 0);
         let file = open_file(input)?;
-        let refused = |why: String| malformed(input, why);
+        let refused = |why: String| input.malformed(INFO.name, why);
         let file = panic_as_error(|| SerializedFileReader::new(file)).map_err(refused)?;
         let metadata = file.metadata().file_metadata();
         let (schema, durations) = (metadata.schema_descr(), durations::durations(metadata));
@@ -141,25 +121,18 @@ impl Table {
             (name, unit)
         };
         let columns: Vec<_> = schema.columns().iter().map(named).collect();
-        let given = options.columns.clone().unwrap_or_default();
-        let found = guess::of_columns(&given, &columns, options.time_unit);
-        let (mapping, places) = found.map_err(refused)?;
-        for &place in places.iter().flatten() {
+        let table = TypedTable::new(&columns, options).map_err(refused)?;
+        for &place in table.places.iter().flatten() {
             check(&schema.column(place), &columns[place].0).map_err(refused)?;
         }
-        let used = places.iter().flatten().count();
         Ok(Table {
-            spare: given.rule(ColumnRole::Offset).is_none() && used < columns.len(),
             file,
-            mapping,
-            places,
+            table,
             columns: Roles::default(),
             rows: 0,
             group: 0,
             passed,
             block: 0..0,
-            requests: None,
-            doubts: Doubts::default(),
         })
     }
 
@@ -167,14 +140,15 @@ impl Table {
     fn next_block(&mut self, input: &mut Input) -> Result<bool, TraceError> {
         loop {
             let rows = panic_as_error(|| self.read_block());
-            let rows = rows.map_err(|why| malformed(input, why))?;
+            let rows = rows.map_err(|why| input.malformed(INFO.name, why))?;
             self.block = 0..rows;
             if rows > 0 {
-                self.settle(rows.min(SAMPLE));
+                self.table
+                    .settle((0..rows).map(|row| cells(&self.columns, row)));
                 return Ok(true);
             }
             let end = panic_as_error(|| self.next_group());
-            match end.map_err(|why| malformed(input, why))? {
+            match end.map_err(|why| input.malformed(INFO.name, why))? {
                 Some(end) => self.pass_to(input, end)?,
                 None => return Ok(false),
             }
@@ -231,14 +205,15 @@ impl Table {
                 .ok_or_else(|| refused(&"its columns have other types"))
         };
         let mut columns = Roles::default();
-        for (found, place) in columns.iter_mut().zip(self.places) {
+        for (found, place) in columns.iter_mut().zip(self.table.places) {
             *found = column(place)?;
         }
         let end = |place: usize| {
             let (start, length) = meta.column(place).byte_range();
             start.saturating_add(length)
         };
-        let end = self.places.iter().flatten().map(|place| end(*place)).max();
+        let places = self.table.places.iter();
+        let end = places.flatten().map(|place| end(*place)).max();
         (self.columns, self.rows, self.group) = (columns, rows, number + 1);
         Ok(end)
     }
@@ -258,15 +233,6 @@ impl Table {
         }
         self.rows -= rows;
         Ok(rows)
-    }
-
-    /// Finds the units that the mapping does not say in the first rows of a block, and what speaks for others.
-    fn settle(&mut self, rows: usize) {
-        if self.requests.is_none() {
-            let rows: Vec<Cells<'_>> = (0..rows).map(|row| cells(&self.columns, row)).collect();
-            self.doubts = settle_units(&mut self.mapping, &rows, true, self.spare).1;
-            self.requests = Some(MappedRows::new(&self.mapping));
-        }
     }
 }
 
@@ -304,16 +270,11 @@ impl ParquetReader {
             self.ended = table.block.is_empty() && !table.next_block(&mut self.input)?;
             let mut sink = self.intake.sink(out, goal, u64::MAX);
             while sink.out.len() < goal
-                && let (Some(row), Some(requests)) = (table.block.next(), &mut table.requests)
+                && let Some(row) = table.block.next()
             {
-                sink.counts.lines += 1;
-                let cells = cells(&table.columns, row);
-                let Err((role, why)) = requests.push(cells, &mut sink) else {
-                    continue;
-                };
-                let (cell, place) = (cells[role as usize], table.places[role as usize]);
-                let bad = |line| bad_row(self.input.file(), line, (role, place), cell, why);
-                sink.counts.bad(self.options.skip_bad_lines, bad)?;
+                let (cells, file) = (cells(&table.columns, row), self.input.file());
+                let skip = self.options.skip_bad_lines;
+                table.table.push(cells, file, skip, &mut sink)?;
             }
         }
         Ok(())
@@ -333,36 +294,12 @@ impl TraceReader for ParquetReader {
     }
 
     fn facts(&self) -> &dyn ReaderFacts {
-        self
+        match &self.table {
+            Some(table) => &table.table,
+            None => self,
+        }
     }
 }
 
-impl ParquetReader {
-    fn requests(&self) -> Option<&MappedRows> {
-        self.table.as_ref()?.requests.as_ref()
-    }
-}
-
-impl ReaderFacts for ParquetReader {
-    fn timed(&self) -> bool {
-        self.requests().is_none_or(MappedRows::timed)
-    }
-
-    fn mapping(&self) -> Option<&Mapping> {
-        self.table.as_ref().map(|table| &table.mapping)
-    }
-
-    fn doubts(&self) -> Doubts {
-        self.table
-            .as_ref()
-            .map_or_else(Doubts::default, |table| table.doubts.clone())
-    }
-
-    fn volume(&self, stream: u32) -> Option<VolumeName> {
-        self.requests()?.volume(stream)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.requests().map_or(Vec::new(), MappedRows::notes)
-    }
-}
+/// Nothing is known of a file that has not been opened.
+impl ReaderFacts for ParquetReader {}

@@ -1,9 +1,10 @@
 //! Block events as `perf script` writes them.
 
-use super::block_event::{BlkEvent, EventFront, EventLines, EventText, JOINED, device_number};
+use super::block_event::{EventFront, EventLines, EventText, JOINED, device_number};
 use super::columns::{SECONDS, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
+use crate::options::BlkEvent;
 use crate::text::fields::RawLine;
 use crate::text::numbers::{is_blank, parse_decimal};
 

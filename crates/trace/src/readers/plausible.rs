@@ -12,7 +12,7 @@ use super::candidate::Candidate;
 use super::columns::Holds;
 use super::opening::{FEW, Oddity, Opening, most};
 use super::verdict::LoadVerdict;
-use super::{FormatInfo, mapped};
+use super::{FormatInfo, TraceColumn, mapped};
 use crate::doubts::Doubts;
 use crate::mapping::guess::GuessedTable;
 use crate::mapping::rule::ColumnUnit;
@@ -131,7 +131,7 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         None if firm && odd == Some(Oddity::Volumes) => {
             let without = |mapping: &mut Mapping| mapping.rules[ColumnRole::Volume as usize] = None;
             reading = Reading::certain(&mapped::INFO);
-            reading.mapping = Some(candidate.changed(without));
+            reading.mapping = Some(changed(&candidate.mapping, without));
         }
         None => {}
     }
@@ -169,11 +169,6 @@ fn doubt(candidate: &Candidate) -> Option<String> {
              reads them",
             in_bytes(&candidate.mapping)
         ),
-        Oddity::OneLess => format!(
-            "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts, and `{name}` counts from 1; \
-             --trace-columns '{}' adds the one",
-            one_more(candidate.mapping.clone())
-        ),
         Oddity::Backward => format!(
             "taken for `{name}`, whose times go back here in more than a third of the lines, as response times do; \
              {columns}"
@@ -182,7 +177,8 @@ fn doubt(candidate: &Candidate) -> Option<String> {
             "every size is a multiple of 512, of {:.1} MiB in the mean if they are sectors as in `{name}`; if they are \
              bytes, --trace-columns '{}' reads them",
             opening.load(TimeUnit::Nanoseconds).mean_bytes / f64::from(1 << 20),
-            candidate.changed(|mapping| mapping.set_unit(ColumnRole::Size, ColumnUnit::Bytes))
+            changed(&candidate.mapping, |m| m
+                .set_unit(ColumnRole::Size, ColumnUnit::Bytes))
         ),
         Oddity::WholeTimes => format!(
             "no time has a fraction, and `{name}` has {} with one; --time-unit says another unit, or confirms this one",
@@ -192,21 +188,22 @@ fn doubt(candidate: &Candidate) -> Option<String> {
             "taken for `{name}`, whose addresses and sizes are in bytes, and less than half of the requests are whole \
              sectors: they are rather in sectors, or in other columns; {columns}"
         ),
-        Oddity::Short => format!(
-            "{}: --trace-columns '{}' reads them",
-            number_text(odd, opening),
-            candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Bytes, ColumnUnit::Sectors))
-        ),
-        Oddity::Long | Oddity::Rounded | Oddity::OneAddress => number_text(odd, opening),
+        _ => return doubt_numbers(odd, opening, &candidate.mapping),
     })
+}
+
+fn changed(mapping: &Mapping, change: impl FnOnce(&mut Mapping)) -> Mapping {
+    let mut mapping = mapping.clone();
+    change(&mut mapping);
+    mapping
 }
 
 /// The mapping with all addresses and sizes in bytes.
 fn in_bytes(mapping: &Mapping) -> Mapping {
-    let mut mapping = mapping.clone();
-    set_sizes(&mut mapping, ColumnUnit::Sectors, ColumnUnit::Bytes);
-    set_sizes(&mut mapping, ColumnUnit::Blocks, ColumnUnit::Bytes);
-    mapping
+    changed(mapping, |mapping| {
+        set_sizes(mapping, ColumnUnit::Sectors, ColumnUnit::Bytes);
+        set_sizes(mapping, ColumnUnit::Blocks, ColumnUnit::Bytes);
+    })
 }
 
 /// What speaks against sectors that only a name tells.
@@ -229,8 +226,8 @@ fn set_sizes(mapping: &mut Mapping, from: ColumnUnit, to: ColumnUnit) {
 }
 
 /// What speaks against numbers, whatever the format.
-fn number_text(odd: Oddity, opening: &Opening) -> String {
-    match odd {
+pub(crate) fn doubt_numbers(odd: Oddity, opening: &Opening, mapping: &Mapping) -> Option<String> {
+    Some(match odd {
         Oddity::Long => format!(
             "requests have {:.0} MiB each, more than hosts ask for: the sizes are rather in another column or unit; \
              --trace-columns says which columns hold what",
@@ -244,35 +241,22 @@ fn number_text(odd: Oddity, opening: &Opening) -> String {
              --trace-columns says which columns hold what",
             opening.requests
         ),
-        _ => format!(
-            "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors",
-            opening.small, opening.requests
+        Oddity::Short => format!(
+            "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors; \
+             --trace-columns '{}' reads them",
+            opening.small,
+            opening.requests,
+            changed(mapping, |m| set_sizes(m, ColumnUnit::Bytes, ColumnUnit::Sectors))
         ),
-    }
-}
-
-/// What speaks against numbers of a table.
-pub(crate) fn doubt_numbers(opening: &Opening, mapping: &Mapping) -> Option<String> {
-    let odd = opening.oddity()?;
-    match odd {
-        Oddity::Long | Oddity::Rounded | Oddity::OneAddress => Some(number_text(odd, opening)),
-        Oddity::Short => Some(format!(
-            "{}, for which --trace-columns has the unit, as in size=COLUMN:sectors",
-            number_text(odd, opening)
-        )),
-        Oddity::OneLess => Some(format!(
+        Oddity::OneLess => format!(
             "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts; --trace-columns '{}' adds the one",
-            one_more(mapping.clone())
-        )),
-        _ => None,
-    }
-}
-
-/// A mapping whose sizes in sectors are one more.
-fn one_more(mut mapping: Mapping) -> Mapping {
-    let size = mapping.rules[ColumnRole::Size as usize].iter_mut();
-    size.for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
-    mapping
+            changed(mapping, |mapping| {
+                let size = mapping.rules[ColumnRole::Size as usize].iter_mut();
+                size.for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
+            })
+        ),
+        _ => return None,
+    })
 }
 
 /// What speaks against the sources and addresses of the first requests of a trace.
@@ -286,7 +270,6 @@ pub(crate) fn doubt_requests(format: &FormatInfo, requests: &[HostRequest]) -> O
             streams.len()
         ));
     }
-    let is_block = |holds: Holds| matches!(holds, Holds::Block | Holds::ListedBlock);
     let size = match format.columns.len() {
         1 => "size==4096",
         _ => "size=2:blocks",
@@ -295,7 +278,8 @@ pub(crate) fn doubt_requests(format: &FormatInfo, requests: &[HostRequest]) -> O
     let several = requests.iter().any(other);
     let multiple = |r: &&HostRequest| r.start_sector.is_multiple_of(8 * 512);
     let multiples = requests.iter().filter(multiple).count();
-    let blocks = format.columns.iter().any(|column| is_block(column.holds));
+    let is_block = |column: &TraceColumn| matches!(column.holds, Holds::Start(ColumnUnit::Blocks));
+    let blocks = format.columns.iter().any(is_block);
     (blocks && several && all > 2 && most(multiples, all)).then(|| {
         format!(
             "{multiples} of {all} numbers are multiples of 512, and `{name}` has numbers of 4 KiB blocks; if they are \

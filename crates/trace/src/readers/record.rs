@@ -4,7 +4,7 @@ use destage_types::RequestBatch;
 
 use crate::bytes::input::Input;
 use crate::error::{BadLine, FieldFault, TraceError};
-use crate::readers::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, TraceReader};
+use crate::readers::{FormatInfo, LoadOptions, ReadCounts, ReaderFacts, TraceReader};
 use crate::sink::{Intake, RequestSink};
 
 /// Bytes that a format may look at before the first record.
@@ -38,14 +38,14 @@ pub(crate) struct RecordReader<F> {
     info: &'static FormatInfo,
     format: F,
     input: Input,
-    options: ReadOptions,
+    options: LoadOptions,
     intake: Intake,
     started: bool,
     ended: bool,
 }
 
 impl<F: RecordFormat> RecordReader<F> {
-    pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
+    pub fn new(info: &'static FormatInfo, format: F, input: Input, options: LoadOptions) -> Self {
         let intake = Intake::new(F::TICK_NS, options.restarts);
         RecordReader {
             info,
@@ -63,14 +63,8 @@ impl<F: RecordFormat> RecordReader<F> {
         while self.input.window().len() < HEAD && self.input.fill()? {}
         let window = self.input.window();
         let head = &window[..window.len().min(HEAD)];
-        self.format.start(head).map_err(|reason| {
-            let (file, reason) = (self.input.file().to_owned(), reason.to_owned());
-            TraceError::Malformed {
-                file,
-                format: self.info.name,
-                reason,
-            }
-        })
+        let started = self.format.start(head);
+        started.map_err(|reason| self.input.malformed(self.info.name, reason))
     }
 
     fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
@@ -115,7 +109,7 @@ impl<F: RecordFormat> RecordReader<F> {
             if sink.out.len() >= goal {
                 break;
             }
-            sink.counts.lines += 1;
+            sink.intake.counts.lines += 1;
             if let Err(fault) = self.format.record(bytes, &mut sink) {
                 bad = Some(fault);
                 break;

@@ -4,7 +4,7 @@
 use super::block_event::{push, read_kind};
 use super::columns::{BYTES, NO_KIND, SECTOR, columns};
 use super::names::Names;
-use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader};
+use super::{FormatInfo, LoadOptions, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent;
@@ -87,7 +87,7 @@ pub(super) const IOSNOOP: FormatInfo = FormatInfo {
     ..FormatInfo::BASE
 };
 
-fn open(info: &'static FormatInfo, input: Input, options: ReadOptions) -> Box<dyn TraceReader> {
+fn open(info: &'static FormatInfo, input: Input, options: LoadOptions) -> Box<dyn TraceReader> {
     Box::new(LineReader::new(info, Snoop::default(), input, options))
 }
 
@@ -136,14 +136,10 @@ fn column(name: &[u8]) -> usize {
     }
 }
 
-/// The words of a line.
+/// The words of a line, and which of them each column is.
 struct Row<'a> {
-    layout: &'a Layout,
     words: Vec<&'a [u8]>,
-    /// Index of the first word behind the number of the process.
-    tail: usize,
-    /// Is the disk missing?
-    no_disk: bool,
+    places: [usize; OTHER + 1],
 }
 
 fn fault(at: usize, column: usize, why: &'static str) -> FieldFault {
@@ -152,59 +148,46 @@ fn fault(at: usize, column: usize, why: &'static str) -> FieldFault {
 }
 
 impl<'a> Row<'a> {
-    fn of(layout: &'a Layout, line: &'a [u8]) -> Result<Row<'a>, FieldFault> {
-        let words: Vec<&[u8]> = Separator::Blank.split(line).collect();
+    fn of(layout: &Layout, line: &'a [u8]) -> Result<Row<'a>, FieldFault> {
+        let mut words: Vec<&[u8]> = Separator::Blank.split(line).collect();
         let tail = words.len().saturating_sub(layout.tail.len());
         let number = |at: usize| words.get(at).is_some_and(|word| looks_like_integer(word));
         // Some disks have no name.
         let no_disk = layout.tail[0] == DISK && !number(tail.wrapping_sub(1)) && number(tail);
-        let tail = tail + usize::from(no_disk);
-        if tail < layout.front + 1 {
+        let behind = tail + usize::from(no_disk);
+        if behind <= layout.front {
             return Err(fault(words.len(), LENGTH, MISSING));
         }
-        if !number(tail - 1) {
-            return Err(fault(tail - 1, PID, "is no number of a process"));
+        if !number(behind - 1) {
+            return Err(fault(behind - 1, PID, "is no number of a process"));
         }
-        let process = &words[layout.front..tail - 1];
-        let bytes: usize = process.iter().map(|word| word.len() + 1).sum();
-        if bytes > MAX_PROCESS + 1 {
+        let process = words[layout.front..behind - 1].iter();
+        if process.map(|word| word.len() + 1).sum::<usize>() > MAX_PROCESS + 1 {
             let why = "is no name of a process, which has at most 16 bytes: the end of a line may be \
                        missing, as where files were joined";
             return Err(fault(layout.front, PROCESS, why));
         }
-        Ok(Row {
-            layout,
-            words,
-            tail,
-            no_disk,
-        })
-    }
-
-    /// Index of the word of a column.
-    fn at(&self, column: usize) -> usize {
-        let place = self.layout.tail.iter().position(|other| *other == column);
-        match (column, self.layout.time) {
-            (TIME, Some(time)) => time,
-            (DISK, _) if self.no_disk => self.tail,
-            _ => place.unwrap_or(0) + self.tail - usize::from(self.no_disk),
+        if no_disk {
+            words[tail] = b"?";
         }
+        let mut places = [0; OTHER + 1];
+        let columns = layout.tail.iter().enumerate();
+        columns.for_each(|(i, &column)| places[column] = tail + i);
+        places[TIME] = layout.time.unwrap_or(0);
+        Ok(Row { words, places })
     }
 
     fn word(&self, column: usize) -> &'a [u8] {
-        self.words.get(self.at(column)).copied().unwrap_or(b"")
+        self.words.get(self.places[column]).copied().unwrap_or(b"")
     }
 
     fn fault(&self, column: usize, why: &'static str) -> FieldFault {
-        fault(self.at(column), column, why)
+        fault(self.places[column], column, why)
     }
 
-    /// The word of a column as a number of so many decimal places.
-    fn number(&self, column: usize, places: u32) -> Result<u64, FieldFault> {
-        let number = match places {
-            0 => parse_u64(self.word(column)),
-            _ => parse_decimal(self.word(column), places),
-        };
-        number.map_err(|why| self.fault(column, why))
+    /// The word of a column as a whole number.
+    fn number(&self, column: usize) -> Result<u64, FieldFault> {
+        parse_u64(self.word(column)).map_err(|why| self.fault(column, why))
     }
 }
 
@@ -217,23 +200,29 @@ struct Snoop {
 }
 
 impl Snoop {
-    fn row(&mut self, row: &Row<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let timed = row.layout.time.map(|_| row.number(TIME, 9));
-        let ticks = timed.unwrap_or(Ok(self.next))?;
+    fn row(
+        &mut self,
+        row: &Row<'_>,
+        timed: bool,
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
+        let ticks = match timed {
+            true => parse_decimal(row.word(TIME), 9).map_err(|why| row.fault(TIME, why))?,
+            false => self.next,
+        };
         let kind = read_kind(row.word(KIND)).ok_or_else(|| row.fault(KIND, NO_KIND))?;
-        let length = row.number(LENGTH, 0)?;
+        let length = row.number(LENGTH)?;
         let none = length == 0 || NO_SECTOR.contains(&row.word(START)) || kind.op.is_none();
         let placed = if none {
             None
         } else {
-            let placed = extent::from_sector_and_bytes(row.number(START, 0)?, length);
+            let placed = extent::from_sector_and_bytes(row.number(START)?, length);
             Some(placed.map_err(|fault| match fault {
                 extent::ExtentFault::Start(why) => row.fault(START, why),
                 extent::ExtentFault::Length(why) => row.fault(LENGTH, why),
             })?)
         };
-        let disk = if row.no_disk { b"?" } else { row.word(DISK) };
-        let stream = self.disks.stream(disk);
+        let stream = self.disks.stream(row.word(DISK));
         let stream = stream.map_err(|why| row.fault(DISK, why))?;
         self.next += u64::from(kind.flush || placed.is_some()) * 1_000;
         let extent = placed.map(|(extent, _)| extent);
@@ -259,7 +248,8 @@ impl LineFormat for Snoop {
             let why = "is no header with COMM, PID, the disk, the type, the sector and BYTES";
             return Err(FieldFault::line(why));
         };
-        let read = Row::of(&layout, line).and_then(|row| self.row(&row, sink));
+        let timed = layout.time.is_some();
+        let read = Row::of(&layout, line).and_then(|row| self.row(&row, timed, sink));
         self.layout = Some(layout);
         read
     }

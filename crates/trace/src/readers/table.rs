@@ -5,12 +5,13 @@ use destage_types::Op;
 
 use super::columns::{Holds, KindWord, NO_KIND, TraceColumn};
 use super::names::Names;
-use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader, mapped};
+use super::{FormatInfo, LoadOptions, ReaderFacts, Separator, TraceReader, mapped};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
 use crate::mapping::named::named_mappings;
 use crate::mapping::row::{NO_REQUESTS, kinds_note};
+use crate::mapping::rule::ColumnUnit;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::spelling::kind;
@@ -46,9 +47,9 @@ fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
 /// The orders of columns that are read fast: the separator, then a letter for each column, as [`letter`] has it. Each
 /// is compiled by itself; tables in other orders are read as any table under their mapping.
 #[rustfmt::skip]
-const ORDERS: [&[u8]; 14] = [
+const ORDERS: [&[u8]; 15] = [
     b",VKOLT", b" OLUN", b" NDUVKOL", b" DVOLK", b",KOL", b" TNUOLKMm?", b",VDKOL", b",THdKOLN",
-    b",VOLKD", b" TVOLK?", b",DUKVOL", b",TOLKV", b" DKOL", b",TNKLO?",
+    b",VOLKD", b" TVOLK?", b",DUKVOL", b",TOLKV", b" DKOL", b",TNKLO?", b" O",
 ];
 
 /// The letter of a column in [`ORDERS`].
@@ -62,8 +63,8 @@ fn letter(holds: Holds) -> u8 {
         Holds::Major => b'M',
         Holds::Minor => b'm',
         Holds::Kind(_) => b'K',
-        Holds::Sector | Holds::Offset | Holds::Block => b'O',
-        Holds::Sectors | Holds::Bytes | Holds::Blocks => b'L',
+        Holds::Start(_) => b'O',
+        Holds::Length(_) => b'L',
         Holds::Unused(..) => b'U',
         Holds::Optional(..) => b'?',
         _ => b'N',
@@ -85,7 +86,7 @@ pub(super) fn order(info: &FormatInfo) -> Option<usize> {
 pub(super) fn open(
     info: &'static FormatInfo,
     input: Input,
-    options: ReadOptions,
+    options: LoadOptions,
 ) -> Box<dyn TraceReader> {
     macro_rules! reader {
         ($($order:literal)*) => {
@@ -96,25 +97,16 @@ pub(super) fn open(
                 })*
                 _ => {
                     let columns = named_mappings().get(info.name).and_then(|named| named.mapping().ok());
-                    mapped::open(&mapped::INFO, input, ReadOptions { columns, ..options })
+                    mapped::open(&mapped::INFO, input, LoadOptions { columns, ..options })
                 }
             }
         };
     }
-    reader!(0 1 2 3 4 5 6 7 8 9 10 11 12 13)
+    reader!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
 }
 
 /// The published volumes of MSR Cambridge come from 13 servers.
 const MAX_HOSTS: usize = 1_024;
-
-/// The units of addresses and lengths.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Units {
-    Sectors,
-    SectorAndBytes,
-    Bytes,
-    Blocks,
-}
 
 /// A table whose columns are in one of [`ORDERS`].
 struct Table<const ORDER: usize> {
@@ -122,7 +114,8 @@ struct Table<const ORDER: usize> {
     places: u32,
     /// At most four of fewer than eight bytes, the first one again for those that are missing.
     words: [KindWord; 4],
-    units: Units,
+    /// Those of addresses and lengths.
+    units: [ColumnUnit; 2],
     hosts: Names,
     /// Lines of kinds that are no requests.
     skipped: u64,
@@ -163,29 +156,24 @@ impl<const ORDER: usize> Table<ORDER> {
     const LENGTH: u16 = place(Self::COLUMNS, [b'L'; 2]);
 
     fn new(info: &'static FormatInfo, unit: Option<TimeUnit>) -> Table<ORDER> {
-        let holds = || info.columns.iter().map(|column| column.holds);
-        let places = holds().find_map(|holds| match holds {
-            Holds::Decimal(places) => Some(unit.map_or(places, TimeUnit::places)),
-            _ => None,
-        });
-        let words = holds().find_map(|holds| match holds {
-            Holds::Kind(words) => Some(four(words)),
-            _ => None,
-        });
-        let units = holds().fold(Units::Sectors, |units, holds| match holds {
-            Holds::Block => Units::Blocks,
-            Holds::Offset => Units::Bytes,
-            Holds::Bytes if units == Units::Sectors => Units::SectorAndBytes,
-            _ => units,
-        });
-        Table {
+        let mut table = Table {
             info,
-            places: places.unwrap_or(0),
-            words: words.unwrap_or_default(),
-            units,
+            places: 0,
+            words: Default::default(),
+            units: [ColumnUnit::Bytes; 2],
             hosts: Names::at_most(MAX_HOSTS),
             skipped: 0,
+        };
+        for column in info.columns {
+            match column.holds {
+                Holds::Decimal(own) => table.places = unit.unwrap_or(own).places(),
+                Holds::Kind(words) => table.words = four(words),
+                Holds::Start(unit) => table.units[0] = unit,
+                Holds::Length(unit) => table.units[1] = unit,
+                _ => {}
+            }
         }
+        table
     }
 
     /// Column `I`, if there is one. It is known when the program is compiled what it holds.
@@ -249,6 +237,7 @@ impl<const ORDER: usize> Table<ORDER> {
     ) -> Result<(), FieldFault> {
         let (f, v) = (&mut fields, &mut Values::default());
         v.op = Some(Op::Read);
+        v.length = u64::from(Self::LENGTH == FieldFault::LINE);
         self.column::<0, BLANKS>(f, v)?;
         self.column::<1, BLANKS>(f, v)?;
         self.column::<2, BLANKS>(f, v)?;
@@ -265,10 +254,12 @@ impl<const ORDER: usize> Table<ORDER> {
             return Err(FieldFault::line(JOINED));
         }
         let placed = match self.units {
-            Units::Sectors => extent::from_sectors(v.start, v.length).map(|extent| (extent, false)),
-            Units::SectorAndBytes => extent::from_sector_and_bytes(v.start, v.length),
-            Units::Bytes => extent::from_bytes(v.start, v.length),
-            Units::Blocks => extent::from_blocks(v.start, v.length),
+            [ColumnUnit::Sectors, ColumnUnit::Sectors] => {
+                extent::from_sectors(v.start, v.length).map(|extent| (extent, false))
+            }
+            [ColumnUnit::Sectors, _] => extent::from_sector_and_bytes(v.start, v.length),
+            [ColumnUnit::Blocks, _] => extent::from_blocks(v.start, v.length),
+            _ => extent::from_bytes(v.start, v.length),
         };
         let fault = |fault: ExtentFault| fault.at(Self::START, Self::LENGTH);
         let (extent, rounded) = placed.map_err(fault)?;

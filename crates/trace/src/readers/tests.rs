@@ -3,14 +3,13 @@
 use super::detect::detect;
 use super::*;
 use crate::mapping::named::named_mappings;
-use crate::reader::open_as;
 use crate::{LoadOptions, Source, load};
 
 #[test]
 fn every_example_is_detected_as_its_own_format_only() {
     for &format in FORMATS.iter() {
         let mut input = sample_input(format.example);
-        let told = detect(&FORMATS, None, &mut input).unwrap();
+        let told = detect(None, &mut input).unwrap();
         assert_eq!(told.format.name, format.name);
         let trace = load(Source::bytes("x", format.example), &LoadOptions::default()).unwrap();
         let (name, requests) = (format.name, trace.meta.requests);
@@ -59,20 +58,6 @@ fn unknown_names_get_the_nearest() {
     assert!(message("mrs").contains("did you mean `msr`"));
     assert!(message("BLOCKLIST").contains("did you mean `block-list`"));
     assert!(message("destaje").contains("known: destage, destage-bin, alibaba, arc"));
-}
-
-#[test]
-fn two_formats_that_fit_are_named() {
-    static GREEDY: FormatInfo = FormatInfo {
-        name: "greedy",
-        detect: |_, _| true,
-        ..FormatInfo::BASE
-    };
-    let msr = by_name("msr").unwrap();
-    let (source, formats) = (Source::bytes("x", msr.example), [msr, &GREEDY]);
-    let error = open_as(&formats, source, &LoadOptions::default());
-    let error = error.err().unwrap();
-    assert!(error.to_string().contains("msr, greedy"), "{error}");
 }
 
 #[test]

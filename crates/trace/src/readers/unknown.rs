@@ -1,6 +1,6 @@
 //! The message about a file that no format fits: its kind, or the nearest format.
 
-use super::{FormatInfo, ReadOptions, Sample};
+use super::{FORMATS, FormatInfo, LoadOptions, Sample, shape};
 use crate::bytes::input::Input;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, NearestFormat, TraceError};
@@ -173,20 +173,18 @@ const BYTES: usize = 64 << 10;
 const LINES: usize = 50;
 
 /// The format that reads most columns of the first lines, and the line at which it fails.
-pub(super) fn nearest(
-    formats: &[&'static FormatInfo],
-    file: &str,
-    window: &[u8],
-) -> Option<NearestFormat> {
+pub(super) fn nearest(file: &str, window: &[u8]) -> Option<NearestFormat> {
     let text = &window[..window.len().min(BYTES)];
     let ends = memchr::memchr_iter(b'\n', text);
     let text = ends.take(LINES).last().map_or(text, |end| &text[..=end]);
     let mut best: Option<(f64, NearestFormat)> = None;
     let sample = Sample::new(text, true);
     let may_be = |f: &&&FormatInfo| {
-        f.separator.is_text() && f.only.is_none_or(|only| only.holds(f, &sample))
+        // A list of numbers would be near to all lines that begin with one.
+        let several = f.columns.len() > 1 || shape::fits(f, sample.first());
+        several && f.separator.is_text() && f.only.is_none_or(|only| only.holds(f, &sample))
     };
-    for format in formats.iter().filter(may_be) {
+    for format in FORMATS.iter().filter(may_be) {
         let Some((share, bad)) = first_fault(format, file, text) else {
             continue;
         };
@@ -203,9 +201,9 @@ pub(super) fn nearest(
 fn first_fault(format: &'static FormatInfo, file: &str, text: &[u8]) -> Option<(f64, BadLine)> {
     let raw = Source::bytes(file, text.to_vec()).start(false).ok()?;
     let input = Input::open(raw, file.to_owned()).ok()?;
-    let options = ReadOptions {
+    let options = LoadOptions {
         skip_bad_lines: true,
-        ..ReadOptions::default()
+        ..LoadOptions::default()
     };
     let mut reader = (format.open)(format, input, options);
     let mut batch = RequestBatch::new();

@@ -16,9 +16,9 @@ use crate::writers::BinWriter;
 pub(crate) struct SpoolFile {
     writer: BinWriter<BufWriter<File>>,
     /// Arrival of the last request.
-    pub last: Nanos,
+    last: Nanos,
     /// The flags that some requests have.
-    pub flags: RequestFlags,
+    flags: RequestFlags,
 }
 
 impl SpoolFile {
@@ -49,9 +49,13 @@ impl SpoolFile {
     }
 
     /// Ends the file; `timed`: do the requests have times of their own?
-    pub fn finish(self, timed: bool) -> Result<File, TraceError> {
+    pub fn finish(self, requests: u64, timed: bool) -> Result<Spool, TraceError> {
         let out = self.writer.finish(&[], timed).map_err(failed)?;
-        out.into_inner().map_err(|e| failed(e.into_error()))
+        let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+        Ok(Spool {
+            timed,
+            ..Spool::made(file, requests, self.last, self.flags)
+        })
     }
 }
 
@@ -134,8 +138,7 @@ impl RequestCollector {
             let requests = self.kept;
             return Ok(Stored::Memory(Trace { requests, meta }));
         };
-        let (last, flags) = (file.last, file.flags);
-        let spool = Spool::made(file.finish(true)?, self.requests, last, flags);
+        let spool = file.finish(self.requests, true)?;
         Ok(Stored::Spooled { meta, spool })
     }
 }

@@ -15,7 +15,8 @@ use destage_types::{Nanos, RequestBatch, RequestFlags};
 
 use crate::bytes::source::Source;
 use crate::error::TraceError;
-use crate::load::{AddressFit, LoadOptions, Trace, TraceMeta};
+use crate::load::{AddressFit, Trace, TraceMeta};
+use crate::options::LoadOptions;
 use crate::reader::{Reader, open};
 use crate::spool::collect::{SpoolFile, place};
 use crate::spool::packing::AddressPacking;
@@ -98,11 +99,9 @@ pub fn load_bounded(
     }
     let places = reader.take_places()?;
     let meta = reader.finish()?;
-    let (last, flags) = (file.last, file.flags);
     let spool = Spool {
-        timed: meta.timed,
         places,
-        ..Spool::made(file.finish(meta.timed)?, meta.requests, last, flags)
+        ..file.finish(meta.requests, meta.timed)?
     };
     Ok(Stored::Spooled { meta, spool })
 }
@@ -228,16 +227,6 @@ impl Spool {
         self.requests
     }
 
-    /// Arrival of the last request.
-    pub(crate) fn last(&self) -> Nanos {
-        self.last
-    }
-
-    /// The flags that some requests have.
-    pub(crate) fn flags(&self) -> RequestFlags {
-        self.flags
-    }
-
     /// Bytes of the file.
     pub fn bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |m| m.len())
@@ -329,47 +318,32 @@ impl SpoolPass<'_> {
 
     /// Reads the next requests; false at the end.
     fn fill(&mut self) -> Result<bool, TraceError> {
-        let more = self.fill_from_file()?;
-        #[cfg(test)]
-        tests::count(self.scratch.len().max(self.batch.len()));
-        Ok(more)
-    }
-
-    fn fill_from_file(&mut self) -> Result<bool, TraceError> {
-        let Some(Picked { stream, start }) = self.spool.only else {
-            let read = self.reader.next_batch(&mut self.batch);
-            let read = read.map_err(unreadable)?;
-            self.place()?;
-            return Ok(read > 0);
-        };
+        let spool = self.spool;
         self.scratch.clear();
-        let read = self.reader.next_batch(&mut self.scratch);
-        if read.map_err(unreadable)? == 0 {
-            return Ok(false);
-        }
-        for i in 0..self.scratch.len() {
-            if self.scratch.records()[i].stream == stream {
-                let timed = self.spool.timed;
-                let origin = VolumeOrigin { timed, start };
-                self.picker.keep(&self.scratch, i, origin, &mut self.batch);
+        let read = match spool.only {
+            Some(_) => self.reader.next_batch(&mut self.scratch),
+            None => self.reader.next_batch(&mut self.batch),
+        };
+        let read = read.map_err(unreadable)?;
+        #[cfg(test)]
+        tests::count(read);
+        if let Some(Picked { stream, start }) = spool.only {
+            let timed = spool.timed;
+            for i in 0..self.scratch.len() {
+                if self.scratch.records()[i].stream == stream {
+                    let origin = VolumeOrigin { timed, start };
+                    self.picker.keep(&self.scratch, i, origin, &mut self.batch);
+                }
             }
         }
-        self.place()?;
-        Ok(true)
-    }
-
-    fn place(&mut self) -> Result<(), TraceError> {
-        if let Some(places) = &self.spool.places {
+        if let Some(places) = &spool.places {
             let placed = places.apply(self.batch.records_mut());
-            placed.map_err(|reason| TraceError::Stack {
-                file: self.spool.name.to_string(),
-                reason,
-            })?;
+            placed.map_err(|why| TraceError::stack(&spool.name, why))?;
         }
-        if let Some(packing) = &self.spool.packing {
+        if let Some(packing) = &spool.packing {
             packing.apply(&mut self.batch);
         }
-        Ok(())
+        Ok(read > 0)
     }
 }
 

@@ -21,17 +21,8 @@ pub struct AddressPacking {
     parts: Vec<u64>,
 }
 
-/// Why there is no packing.
-enum Fault {
-    TooMany,
-    Read(TraceError),
-}
-
-impl From<TraceError> for Fault {
-    fn from(error: TraceError) -> Fault {
-        Fault::Read(error)
-    }
-}
+/// Why there is no packing: a file cannot be read, or else the parts are too many.
+type Fault = Option<TraceError>;
 
 /// Parts while they are collected.
 struct Parts {
@@ -46,7 +37,7 @@ impl Parts {
     fn touch(&mut self, sectors: RangeInclusive<u64>) -> Result<(), Fault> {
         let parts = sectors.start() / self.sectors..=sectors.end() / self.sectors;
         if parts.end() - parts.start() >= self.most {
-            return Err(Fault::TooMany);
+            return Err(None);
         }
         self.seen.extend(parts);
         // Extents of one request may lie over each other, each of them large.
@@ -64,7 +55,7 @@ impl Parts {
         if self.seen.len() as u64 <= self.most {
             Ok(())
         } else {
-            Err(Fault::TooMany)
+            Err(None)
         }
     }
 }
@@ -101,8 +92,8 @@ impl AddressPacking {
                 part,
                 parts: parts.seen,
             })),
-            Err(Fault::TooMany) => Ok(None),
-            Err(Fault::Read(error)) => Err(error),
+            Err(None) => Ok(None),
+            Err(Some(error)) => Err(error),
         }
     }
 

@@ -281,11 +281,7 @@ impl SplitTraces {
             .map(|((mut file, kept), volumes)| {
                 file.write(&kept)?;
                 let requests = volumes.iter().map(|v| v.volume.requests).sum();
-                let (last, flags) = (file.last, file.flags);
-                let spool = Spool {
-                    timed,
-                    ..Spool::made(file.finish(timed)?, requests, last, flags)
-                };
+                let spool = file.finish(requests, timed)?;
                 Ok(VolumesPart { spool, volumes })
             });
         parts.collect()

@@ -37,7 +37,7 @@ impl<'a> Workload<'a> {
     pub fn len(&self) -> u64 {
         match self.requests {
             Requests::Memory(batch) => batch.len() as u64,
-            Requests::Spooled(spool) => spool.requests(),
+            Requests::Spooled(spool) => spool.requests,
         }
     }
 
@@ -58,7 +58,7 @@ impl<'a> Workload<'a> {
     pub fn flags(&self) -> RequestFlags {
         match self.requests {
             Requests::Memory(batch) => RequestFlags::of(batch.records()),
-            Requests::Spooled(spool) => spool.flags(),
+            Requests::Spooled(spool) => spool.flags,
         }
     }
 
@@ -70,7 +70,7 @@ impl<'a> Workload<'a> {
                 let at = |r: Option<&HostRequest>| r.map_or(Nanos::ZERO, |r| r.arrival);
                 (at(ends.0), at(ends.1))
             }
-            Requests::Spooled(spool) => (Nanos::ZERO, spool.last()),
+            Requests::Spooled(spool) => (Nanos::ZERO, spool.last),
         }
     }
 

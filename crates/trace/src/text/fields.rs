@@ -4,7 +4,7 @@ use crate::bytes::input::PAD;
 use crate::error::FieldFault;
 use crate::text::numbers::{
     EMPTY, NO_NUMBER, first_in, first_of, is_blank, leading_decimal, leading_digits, load,
-    parse_decimal, parse_u64,
+    looks_like_integer, parse_decimal, parse_u64,
 };
 
 /// A line without its end, and the [`PAD`] bytes behind it. The byte behind the line is neither a digit
@@ -246,9 +246,9 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 }
 
 fn check_integer(text: &[u8]) -> Result<(), &'static str> {
-    match text.strip_prefix(b"-").unwrap_or(text) {
+    match text {
+        _ if looks_like_integer(text) => Ok(()),
         [] => Err(EMPTY),
-        digits if digits.iter().all(u8::is_ascii_digit) => Ok(()),
         _ => Err(NO_NUMBER),
     }
 }

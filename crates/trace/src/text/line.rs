@@ -4,7 +4,8 @@ use destage_types::RequestBatch;
 
 use crate::bytes::input::{BOM, Input, MAX_LINE, ends_with_cr};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
-use crate::readers::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, TraceReader};
+use crate::options::LoadOptions;
+use crate::readers::{FormatInfo, ReadCounts, ReaderFacts, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{Intake, LISTS};
 use crate::text::fields::RawLine;
@@ -45,7 +46,7 @@ pub(crate) struct LineReader<F> {
     info: &'static FormatInfo,
     format: F,
     input: Input,
-    options: ReadOptions,
+    options: LoadOptions,
     intake: Intake,
     /// Requests and bytes of lists that the batch may hold.
     goal: (usize, u64),
@@ -73,7 +74,7 @@ impl<F: LineFormat> LineReader<F> {
         info: &'static FormatInfo,
         format: F,
         mut input: Input,
-        options: ReadOptions,
+        options: LoadOptions,
     ) -> Self {
         if input.window().starts_with(BOM) {
             input.consume(BOM.len()); // It is no part of the first line.
@@ -135,7 +136,7 @@ impl<F: LineFormat> LineReader<F> {
                 let line = &padded[start..];
                 let end = scanned + n;
                 scanned = 0;
-                sink.counts.lines += 1;
+                sink.intake.counts.lines += 1;
                 if let Err(fault) = parse(&mut self.format, line, end, &mut sink)
                     && let Err(fault) =
                         unusual(self.info, &mut self.format, &line[..end], fault, &mut sink)
@@ -194,7 +195,7 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
-    fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+    fn refill(&mut self) -> Result<(), TraceError> {
         let len = self.input.window().len();
         if len > MAX_LINE {
             self.intake.counts.lines += 1;
@@ -205,21 +206,22 @@ impl<F: LineFormat> LineReader<F> {
         if self.input.fill()? {
             return Ok(());
         }
-        self.state = State::Last;
-        let len = self.input.window().len();
-        if len > 0 {
-            self.intake.counts.lines += 1;
-            let mut sink = self.intake.sink(out, self.goal.0, self.goal.1);
-            let (padded, format) = (self.input.padded(), &mut self.format);
-            format.last_line_is_open();
-            let read = parse(format, padded, len, &mut sink)
-                .or_else(|fault| unusual(self.info, format, &padded[..len], fault, &mut sink));
-            if let Err(fault) = read {
-                self.bad_line(fault, len)?;
-            }
-            self.input.consume(len);
+        if self.input.window().is_empty() {
+            self.state = State::Last;
+        } else {
+            self.format.last_line_is_open();
+            self.input.end_last_line();
         }
         Ok(())
+    }
+
+    fn step(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+        self.find_line_end()?;
+        self.buffered_lines(out)?;
+        match out.len() < self.goal.0 {
+            true => self.refill(),
+            false => Ok(()),
+        }
     }
 
     fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
@@ -262,15 +264,7 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
             self.intake.give_extra(out);
         }
         while out.len() < self.goal.0 && self.state == State::Lines {
-            let step = self.find_line_end().and_then(|()| self.buffered_lines(out));
-            let step = step.and_then(|()| {
-                if out.len() < self.goal.0 {
-                    self.refill(out)
-                } else {
-                    Ok(())
-                }
-            });
-            if let Err(error) = step {
+            if let Err(error) = self.step(out) {
                 self.state = State::End;
                 return Err(error);
             }

@@ -2,6 +2,7 @@
 
 use crate::bytes::input::PAD;
 use crate::error::FieldFault;
+use crate::mapping::lines::is_drawn;
 use crate::readers::columns::kind_of;
 use crate::readers::{FormatInfo, Holds, Separator, TraceColumn, is_header};
 use crate::sink::RequestSink;
@@ -65,17 +66,13 @@ pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
             Some(_) => whole(),
         };
         let is_gap = |byte: &u8| *byte == between || between == b' ' && is_blank(*byte);
-        let as_is = || {
-            field
-                .iter()
-                .map(|byte| if is_gap(byte) { b'_' } else { *byte })
-        };
-        out.extend(spelled.unwrap_or_else(|| as_is().collect()));
+        let joined = |byte: &u8| if is_gap(byte) { b'_' } else { *byte };
+        out.extend(spelled.unwrap_or_else(|| field.iter().map(joined).collect()));
     }
     (out != line).then_some(out)
 }
 
-/// A line that could not be read may name the columns, or be spelled in another way.
+/// A line that could not be read may name the columns, part others, or be spelled in another way.
 #[cold]
 #[inline(never)]
 pub(crate) fn unusual<F: LineFormat>(
@@ -85,7 +82,7 @@ pub(crate) fn unusual<F: LineFormat>(
     fault: FieldFault,
     sink: &mut RequestSink<'_>,
 ) -> Result<(), FieldFault> {
-    if is_header(info, line) {
+    if is_header(info, line) || is_drawn(line) {
         return Ok(());
     }
     let Some(mut text) = usual(info, line) else {

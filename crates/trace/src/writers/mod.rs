@@ -20,7 +20,7 @@ pub use ascii::{write_disksim, write_ssdsim};
 pub use bin::{BinWriter, write_bin};
 #[cfg(not(target_family = "wasm"))]
 pub use compress::CompressedWriter;
-pub use csv::{CsvColumns, CsvWriter, write_csv};
+pub use csv::write_csv;
 pub use fio::write_fio;
 pub use msr::write_msr;
 #[cfg(not(target_family = "wasm"))]

@@ -92,7 +92,7 @@ fn oracle_general_records() {
     let rows = format!("0 R 56 8 0, 0 R {last} 8 0, 4000000000 R 56 8 0");
     assert_eq!(told(&trace), rows);
     let behind = [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat();
-    let part = "record 4, column 2 (obj_id): `68719476736` is behind";
+    let part = "record 4, column 2 (obj_id): `68719476736` starts or ends behind";
     refuses("oracle-general", behind, part);
     refuses(
         "",

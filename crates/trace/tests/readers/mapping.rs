@@ -1,8 +1,8 @@
-//! Tables under mappings of files, under the guess that is made without one, and in memory.
+//! Tables under mappings of files, and in memory.
 
 use destage_trace::{Cell, Frame, TimeUnit, load_frame};
 
-use crate::common::{given, overlay, read_with, refused, remarks, says, told};
+use crate::common::{given, overlay, read_with, refused, says, told};
 
 #[test]
 fn mappings_of_a_file_have_names() {
@@ -25,43 +25,6 @@ fn mappings_of_a_file_have_names() {
     says(refused(&none, "x"), "No such file");
     std::fs::write(&path, "[lab]\ncolumns = \"lba=2\"\n").unwrap();
     says(refused(&format("lab"), "x"), "`lba=2` names no column");
-}
-
-/// The first two rows and the number of volumes of a table that is told by its values, and the doubt.
-fn guessed(n: u64, row: impl Fn(u64) -> String) -> (String, usize, String) {
-    let text: String = (0..n).map(|i| row(i) + "\n").collect();
-    let trace = read_with("", &text, &overlay()).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let rows = told(&trace);
-    let two: Vec<&str> = rows.split(", ").take(2).collect();
-    (two.join(", "), trace.meta.volumes.len(), remarks(&trace))
-}
-
-#[test]
-fn tables_are_told_by_the_values_of_their_columns() {
-    // Row numbers in front are no volumes.
-    let place = |i| i * 7 % 40 * 4_096;
-    let index = |i| format!("{i},{}.00025,W,{},4096", i / 4, place(i));
-    let (rows, volumes, doubt) = guessed(40, index);
-    assert_eq!((&*rows, volumes), ("0 W 0 8 0, 0 W 56 8 0", 1));
-    says(doubt, "as `k5cloud`, 40 requests are of 40 volumes");
-    // Times in us, and a process.
-    let process = |i| format!("{},{},W,{},4096", i * 250, 47 - i % 2, place(i));
-    let (rows, volumes, doubt) = guessed(40, process);
-    assert_eq!((&*rows, volumes), ("0 W 0 8 0, 250000 W 56 8 0", 1));
-    says(doubt, "taken for us");
-    // MSR without its last column, and between blanks.
-    for gap in [",", " "] {
-        let row = |i| {
-            format!(
-                "{},usr,0,Read,{},4096",
-                128_166_372_000_000_000 + i * 2_500,
-                i * 4_096
-            )
-        };
-        let (rows, _, doubt) = guessed(9, |i| row(i).replace(',', gap));
-        assert_eq!(rows, "0 R 0 8 0, 250000 R 8 8 0");
-        assert_ne!(doubt, "");
-    }
 }
 
 struct Columns(Vec<(&'static str, Option<TimeUnit>, Vec<Cell<'static>>)>);

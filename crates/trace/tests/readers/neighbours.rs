@@ -98,6 +98,10 @@ TSC Rate: 2400000                 | 0: {us}.000 b00 BDEV_IO_START id: i{i} type:
                                   | {off},{len},{op},{us}          | doubt guessed from their values
        time op     offset   size   | {i:<4} {s} {op} {off} {len}    | doubt 64 requests are of 64 volumes
                                   | {i};{s};{op};{off};{len}       | doubt 64 requests are of 64 volumes
+                                  | {i},{s},{op},{off},{len}       | doubt as `k5cloud`, 64 requests are of 64 volumes
+                                  | {us},4{v},{op},{off},{len}     | doubt taken for us
+                                  | 1281{100ns},usr,0,{op},{off},{len} | doubt
+                                  | 1281{100ns} usr 0 {op} {off} {len} | doubt
                                   | {i}\t{s}\t{op}\t{off}\t{len}   | doubt 64 requests are of 64 volumes
                                   | {op};{us};{lba};{n}            | doubt guessed from their values
                                   | {s} 8,0 Q {op}S {lba} {n}      | doubt guessed from their values

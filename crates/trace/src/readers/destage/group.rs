@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags, Tag};
 
+use crate::error::FieldFault;
 use crate::extent::{
     ExtentFault, MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks,
 };
@@ -34,17 +35,21 @@ impl GroupRow {
     }
 }
 
-/// The extents of a request, and the old addresses of their blocks.
+/// A request that further lines may extend: its extents, and the old addresses of their blocks.
 #[derive(Default)]
-pub(in crate::readers) struct ExtentLists {
+pub(in crate::readers) struct OpenRequest {
+    /// `None`: none is waiting, and the rest means nothing.
+    pub row: Option<GroupRow>,
     pub extents: Vec<Extent>,
     /// Empty, or one entry for each of `blocks`.
     pub prev: Vec<u64>,
     blocks: u64,
 }
 
-impl ExtentLists {
-    pub fn clear(&mut self) {
+impl OpenRequest {
+    /// Begins a request without extents.
+    pub fn start(&mut self, row: GroupRow) {
+        self.row = Some(row);
         self.extents.clear();
         self.prev.clear();
         self.blocks = 0;
@@ -77,11 +82,16 @@ impl ExtentLists {
         }
     }
 
-    /// Pushes the request.
+    /// Pushes the request, if one is waiting that has extents or needs none. The first column is its time.
     #[inline(never)]
-    pub fn push(&self, row: GroupRow, sink: &mut RequestSink<'_>) -> Result<(), &'static str> {
+    pub fn push(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let (first, more) = (self.extents.first(), self.extents.get(1..).unwrap_or(&[]));
-        sink.push_with(row.ticks, row.request(first), more, &self.prev)
+        let whole = |row: &GroupRow| first.is_some() || row.op == Op::Flush;
+        let Some(row) = self.row.take().filter(whole) else {
+            return Ok(());
+        };
+        let pushed = sink.push_with(row.ticks, row.request(first), more, &self.prev);
+        pushed.map_err(|why| FieldFault::at(0, why))
     }
 }
 
