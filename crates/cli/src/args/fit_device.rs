@@ -38,6 +38,9 @@ pub struct FitDeviceArgs {
     /// Candidates that the search simulates, 10 to 100000
     #[arg(long, value_name = "N", default_value_t = 240, value_parser = whole(10..=100_000u32))]
     pub evaluations: u32,
+    /// Requests of each measured load that a candidate serves, 500 to 1000000. Drives of many dies get more
+    #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = whole(500..=1_000_000u64))]
+    pub requests: u64,
     /// End the search after so many minutes. The result then depends on the speed of the machine
     #[arg(long, value_name = "N", value_parser = whole(1..=100_000u32))]
     pub minutes: Option<u32>,

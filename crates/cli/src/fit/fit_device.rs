@@ -61,7 +61,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         fixed: args.fixed.clone(),
         free: args.free.clone(),
         evaluations: args.evaluations as usize,
-        requests: outcome::REQUESTS,
+        requests: args.requests,
         seed: args.random.seed.unwrap_or(1),
         workers: workers(args),
         stop: &stop,
@@ -174,10 +174,11 @@ fn open_journal(
     path: &Path,
 ) -> Result<FitJournal, Failure> {
     let asked = format!(
-        "{} {found:?} {base:?} {:?} {:?} {:?}",
+        "{} {found:?} {base:?} {:?} {:?} {} {:?}",
         destage_console::VERSION,
         args.capacity,
         args.fixed,
+        args.requests,
         args.random.seed
     );
     let digest = hexadecimal(Sha256::new_with_prefix(asked.as_bytes()));

@@ -9,9 +9,8 @@ x-960,10000,9950,5050,6,11,14,64,237
 y-960,10000,9950,5050,6,9,316,65,233
 ";
 
-/// Of a drive that is run soon.
-pub const SMALL: &str =
-    "--fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
+/// Of a drive that is run soon, with few requests.
+pub const SMALL: &str = "--requests 1000 --fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
 
 #[test]
 fn wrong_options_are_refused() {
@@ -29,6 +28,7 @@ fn wrong_options_are_refused() {
         fit-device m.csv --drive x-960 --base none.toml -o a.toml | --base none.toml
         fit-device none.csv -o a.toml | none.csv
         fit-device m.csv --drive x-960 --evaluations 9 -o a.toml | --evaluations | from 10
+        fit-device m.csv --drive x-960 --requests 499 -o a.toml | --requests | from 500
         fit-device m.csv --drive x-960 --name ' ' -o a.toml | --name | empty
         fit-device m.csv --drive x-960 --fill nan -o a.toml | --fill | 'nan' | from 0 to 1
         fit-device m.csv --drive x-960 --fill 1.1 -o a.toml | --fill | from 0 to 1

@@ -25,8 +25,6 @@ use destage_device::config::DeviceConfig;
 
 /// Cells of a series that a search simulates.
 const SEARCHED: usize = 9;
-/// Requests of a cell in a search, as the command has them. Drives of many dies get more (see [`CellSimulator::run`]).
-pub const REQUESTS: u64 = 40_000;
 /// A comparison has so many times the requests of a search.
 const COMPARED: u64 = 4;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.

@@ -4,9 +4,12 @@ use super::cells_of;
 use destage_device::config::{EffectiveDevice, presets};
 use destage_fit::measurements::DriveCell;
 use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, STRUCTURES};
-use destage_fit::outcome::{Comparison, REQUESTS, compare, summary};
+use destage_fit::outcome::{Comparison, compare, summary};
 use destage_fit::residual::FitFigures;
 use std::path::PathBuf;
+
+/// Requests of a cell in a search, as the command has them.
+const REQUESTS: u64 = 40_000;
 
 /// A preset beside its drive, scaled down, with blocks that are so many times larger than those of a fit.
 pub fn compared(name: &str, cells: &[DriveCell], times: u32) -> Comparison {
