@@ -55,9 +55,9 @@ const BUILDS: &[Step] = &[
 /// Every test target of the workspace belongs to one of them. Fuzz functions run for a second each
 /// here, on the same bytes each time.
 const CHECKS: &[Step] = &[
+    step("commands", "test --workspace --test commands"),
     step("engine", "test --workspace --test engine"),
     step("python", "xtask python"),
-    step("commands", "test --workspace --test commands"),
     step("memory", "test --workspace --test memory"),
     step("reliability", "test --workspace --test reliability"),
     step("schemes", "test --workspace --test schemes"),
@@ -78,7 +78,6 @@ const CHECKS: &[Step] = &[
         "test --workspace --test repository --test allocations",
     ),
     step("expressions", "test --workspace --test expressions"),
-    step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
 ];
 
@@ -173,10 +172,13 @@ const FULL: &[Step] = &[
     ),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
-    step(
+    step_with(
+        FULL_ENV,
         "fits, all",
         "test --workspace --test fit --test probe_loop -- --include-ignored",
     ),
+    step_with(FULL_ENV, "unit, all", "test --workspace --lib"),
+    step("instructions", "xtask instructions"),
     step("optimised", "xtask optimised"),
 ];
 

@@ -28,7 +28,7 @@ pub fn shell(bench: &Bench, line: &str) -> String {
 }
 
 /// Tests of these commands run them, and with less.
-const TAKES_LONG: [&str; 2] = ["destage demo", "destage waf"];
+const TAKES_LONG: [&str; 3] = ["destage demo", "destage waf", "destage advise demo"];
 
 /// Does only `cargo xtask full` run this line of a document?
 fn takes_long(line: &str) -> bool {
@@ -208,9 +208,12 @@ fn every_help_has_examples_that_work() {
     let bench = Bench::new();
     bench.file("capture.ftrace", CAPTURE);
     site(&bench);
-    let make =
-        "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
-    shell(&bench, make);
+    // Ten seconds of load, or two, which are enough for all examples.
+    let requests = if is_full() { 25_000 } else { 5_000 };
+    let make = format!(
+        "destage trace synth hot-cold --requests {requests} --to msr -o hm_0.csv && gzip hm_0.csv"
+    );
+    shell(&bench, &make);
     let all = examples();
     assert!(all.len() > 15, "{all:?}");
     let mut done = BTreeSet::new();

@@ -24,7 +24,7 @@ const HOSTILE: &str = "DESTAGE_HOSTILE";
 
 pub fn seconds() -> u64 {
     let said = std::env::var("DESTAGE_HOSTILE_SECONDS");
-    said.map_or(6, |text| {
+    said.map_or(3, |text| {
         text.parse().expect("DESTAGE_HOSTILE_SECONDS is a number")
     })
 }

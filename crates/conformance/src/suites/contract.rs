@@ -49,15 +49,20 @@ checks! {
     renamed_pages_are_the_same,
 }
 
-/// Every scheme alone with many settings, and every two and what has a static type with one; in `cargo xtask full` with
-/// three, and other deep compositions too. Pairs are enough for all faults of docs/CONTRIBUTING.md that laws find.
+/// Every scheme alone with some settings, and every two and what has a static type with one; in `cargo xtask full` with
+/// three times as many, and other deep compositions too. Pairs are enough for all faults of docs/CONTRIBUTING.md that laws find.
 pub fn shapes() -> Vec<Shape> {
     let (alone, composed) = (schemes(), if is_full() { 3 } else { 1 });
+    let settings = if is_full() || alone.len() < 10 { 24 } else { 8 };
     let mut exprs = selected();
     let is_static = |expr: &Expr| STATIC.contains(&expr.shape().as_str());
     exprs.retain(|expr| is_full() || expr.chain().count() < 3 || is_static(expr));
     let all = exprs.into_iter().map(|expr| Shape {
-        settings: if alone.contains(&expr) { 24 } else { composed },
+        settings: if alone.contains(&expr) {
+            settings
+        } else {
+            composed
+        },
         expr,
     });
     all.collect()

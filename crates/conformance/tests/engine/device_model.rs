@@ -171,9 +171,13 @@ struct Seen {
 }
 
 /// Of how many parts of the random cases the first is tried. `cargo xtask full` tries all of them. On full devices
-/// too few erases would be suspended in a part.
+/// too few erases would be suspended in a smaller part.
 fn parts(on_full_devices: bool) -> u64 {
-    if on_full_devices || is_full() { 1 } else { 6 }
+    match (is_full(), on_full_devices) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 12,
+    }
 }
 
 /// The first of `parts` of `seeds`.
@@ -353,7 +357,7 @@ fn renaming_schemes() {
 fn a_run_that_nobody_sees_ends_in_the_same_record() {
     let schemes = [&PLAIN[..], &CHIPS, &MAPPED[..4]].concat();
     let mut unseen = 0;
-    let parts = parts(false);
+    let parts = if is_full() { 1 } else { 6 };
     for seed in first_of(parts, 60_000..63_000) {
         let rng = &mut SplitMix64::new(seed * 7919 + 17);
         let (expr, collects) = (rng.pick(&schemes), rng.chance(15));

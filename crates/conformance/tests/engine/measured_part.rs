@@ -136,7 +136,12 @@ fn parts_of_a_run_add_up_to_the_run() {
     let traces: Vec<Trace> = (0..3).map(timed).collect();
     let mut cases = cases();
     if !is_full() {
-        cases.retain(|(_, expr)| expr.chain().count() < 3);
+        // Every scheme alone, and a third of the pairs.
+        cases.retain(|(number, expr)| match expr.chain().count() {
+            1 => true,
+            2 => number % 3 == 0,
+            _ => false,
+        });
     }
     on_all_processors(&cases, |(number, expr)| {
         let trace = &traces[number % traces.len()];

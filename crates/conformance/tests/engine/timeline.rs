@@ -1,6 +1,7 @@
 //! Timelines: they change no result, and say what the record and the request log say.
 
 use crate::gc_runs::{MODES, small, timed};
+use destage_conformance::suites::is_full;
 use destage_conformance::timed::runs::{Pipe, run, spec};
 use destage_device::nand::{OpKind, OpPhase, PhaseKind};
 use destage_sim::log::REQUEST_COLUMNS;
@@ -277,20 +278,26 @@ fn of_collection(
 
 #[test]
 fn a_window_keeps_exactly_what_overlaps_it() {
+    let mut case = 0;
     each_case(|spec, trace, what| {
+        case += 1;
         let whole = TimelineWindow {
             from: Some(Nanos::ZERO),
             to: Nanos::NEVER,
         };
         let mut all = watched(spec, trace, whole).timeline;
         let end = all.to.0;
-        for (from, to) in [
+        let windows = [
             (0, 1),
             (end / 3, end / 2),
             (end / 2, end),
             (end, end + 9),
             (end + 1, end + 2),
-        ] {
+        ];
+        // `cargo xtask ci` takes two windows of each case, so that some cases meet all of them.
+        let tried = if is_full() { windows.len() } else { 2 };
+        let windows = windows.iter().cycle().skip(2 * case).take(tried);
+        for &(from, to) in windows {
             let (from, to) = (Nanos(from), Nanos(to));
             let window = TimelineWindow {
                 from: Some(from),

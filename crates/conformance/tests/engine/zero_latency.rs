@@ -306,7 +306,7 @@ fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -
 /// follows with one of four schemes, or with all where DESTAGE_WHOLE is set: some ten minutes.
 #[test]
 fn real_traces_without_latencies() {
-    let beginning = if is_full() { 2500 } else { 800 };
+    let beginning = if is_full() { 2500 } else { 400 };
     let Some(folder) = std::env::var_os("DESTAGE_TRACES").map(PathBuf::from) else {
         println!("SKIPPED: DESTAGE_TRACES does not name the folder of the real traces");
         return;

@@ -26,7 +26,7 @@ fn compare(expr: &Expr, seed: u64, length: usize) -> Option<SlowCounts> {
 /// Every scheme, what wraps around LRU, with default parameters.
 #[test]
 fn every_scheme_agrees_with_its_model() {
-    let seeds = if is_full() { 40 } else { 20 };
+    let seeds = if is_full() { 40 } else { 10 };
     for expr in schemes() {
         let compared = (0..seeds).filter_map(|seed| compare(&expr, seed, 400));
         let compared = compared.count() as u64;

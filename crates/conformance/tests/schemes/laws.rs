@@ -4,7 +4,7 @@
 
 use destage_conformance::drive::{Config, TestDevice};
 use destage_conformance::reference::{Profile, Row, SlowRequest, swarm};
-use destage_conformance::suites::{Case, is_selected, least_capacity, selected, small};
+use destage_conformance::suites::{Case, is_full, is_selected, least_capacity, selected, small};
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, SchemeInfo};
 use destage_types::{Nanos, Op, RequestFlags, StaticLayout};
@@ -219,12 +219,12 @@ fn hits(rows: &[Row]) -> usize {
 /// with read allocation.
 #[test]
 fn belady_is_never_beaten() {
-    let belady = parse("belady");
-    on_streams_of(6, Profile::data_only, |config, requests| {
+    let (belady, streams) = (parse("belady"), if is_full() { 6 } else { 3 });
+    on_streams_of(streams, Profile::data_only, |config, requests| {
         never_beaten(&belady, &alloc(config, false), &writes(requests));
     });
     on_streams_of(
-        6,
+        streams,
         |p| p.data_only().whole_pages(),
         |config, requests| {
             never_beaten(&belady, &alloc(config, true), requests);

@@ -1,6 +1,6 @@
 //! Dies that reads need, beside drives whose dies are known.
 
-use super::{load, model_with};
+use super::{is_full, load, model_with};
 use destage_device::config::DeviceConfig;
 use destage_fit::dies;
 use destage_fit::measurements::{
@@ -44,11 +44,7 @@ fn measured(device: &DeviceConfig, bytes: u64, depth: u32, pattern: LoadPattern)
 #[test]
 fn deep_loops_of_reads_tell_how_many_dies_there_are() {
     let mut rng = SplitMix64::new(0xD1E5);
-    let cases = if std::env::var_os("DESTAGE_FULL").is_some() {
-        60
-    } else {
-        6
-    };
+    let cases = if is_full() { 60 } else { 3 };
     for case in 0..cases {
         let (channels, chips) = (1 + rng.below(4), 1 + rng.below(6));
         let known = (channels * chips) as f64;

@@ -14,11 +14,7 @@ fn a_simulated_drive_has_the_rates_of_its_prices() {
     let mut rng = SplitMix64::new(0xD17);
     let zone = |space, writes| WafZone { space, writes };
     let mut from = |low: f64, high: f64| low + (high - low) * rng.below(1001) as f64 / 1000.0;
-    let cases = if std::env::var_os("DESTAGE_FULL").is_some() {
-        12
-    } else {
-        3
-    };
+    let cases = if super::is_full() { 12 } else { 3 };
     for case in 0..cases {
         let (op, host, moved) = (from(0.1, 0.2), from(4000.0, 9000.0), from(4000.0, 9000.0));
         let pattern = match case % 3 {
