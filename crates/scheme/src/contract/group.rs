@@ -69,6 +69,22 @@ pub trait GroupPolicy: Sized {
     ) {
     }
 
+    /// The first of [`GroupPolicy::next_units`] that `stop` takes, which takes none without a dirty page. Written by a policy
+    /// that finds it sooner than by looking at all before it.
+    fn next_dirty_unit(
+        &self,
+        a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.next_units(a, v, unit, stop);
+    }
+
+    /// These pages, which stay, are clean now.
+    #[inline(always)]
+    fn on_cleaned(&mut self, _slots: &[Slot]) {}
+
     /// Bytes of metadata now.
     fn metadata_bytes(&self) -> u64;
 
@@ -157,6 +173,16 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         }
     }
 
+    fn next_dirty_unit(
+        &self,
+        incoming: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.policy.next_dirty_unit(incoming, v, unit, stop);
+    }
+
     #[inline(always)]
     fn on_miss(&mut self, _a: &Access, _v: &View) {}
 
@@ -180,9 +206,9 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         match notice {
             SchemeNotice::RequestWaits(r) => self.policy.on_wait(r.id),
             SchemeNotice::RequestResumed(r) => self.policy.on_resume(r.id),
+            SchemeNotice::Cleaned(slots) => self.policy.on_cleaned(slots),
             SchemeNotice::RequestEnd(_)
             | SchemeNotice::PartialHit(..)
-            | SchemeNotice::Cleaned(_)
             | SchemeNotice::Forgotten(_) => {}
         }
     }

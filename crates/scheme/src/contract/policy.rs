@@ -299,6 +299,16 @@ impl<P: Policy> Scheme for Pages<P> {
         }
     }
 
+    fn next_dirty_unit(
+        &self,
+        incoming: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        Scheme::next_units(self, Some(incoming), v, unit, stop);
+    }
+
     #[inline(always)]
     fn on_miss(&mut self, a: &Access, v: &View) {
         if let Some(ghosts) = self.policy.ghosts_mut() {

@@ -187,6 +187,9 @@ stages! {
             /// device counts as well: for the victim filter right outside. Without it, what leaves
             /// if nothing else happens: a group policy without an order shows one unit.
             fn next_units(&self, incoming: Option<&Access>, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
+            /// The first of these for `incoming` that `stop` takes, which takes none without a dirty page. Written with
+            /// `next_units`.
+            fn next_dirty_unit(&self, incoming: &Access, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
         }
         tell {
             /// Page `a` is about to enter: adapt. Once for each page, before room is made for it.

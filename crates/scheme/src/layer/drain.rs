@@ -21,7 +21,7 @@
 
 use super::awb::evicts_groups;
 use super::layer_below;
-use super::sweep::DirtyVictims;
+use super::sweep::{CHECKED, DirtyVictims};
 use crate::contract::{Build, WriteBackRules, WriteClass, boxed};
 use crate::info::{DefaultValue, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::lists::{ListArray, Lists};
@@ -182,15 +182,22 @@ impl<S: Scheme> Drain<S> {
     fn take_from_group(&self, busy: &dyn Fn(Slot) -> bool, v: &View, unit: &mut Unit) {
         let Some(last) = &self.last else { return };
         let may_go = |slot: &Slot| v.frames.is_dirty(*slot) && !busy(*slot);
-        Scheme::next_units(&self.inner, Some(last), v, unit, &mut |unit| {
-            unit.slots.iter().any(may_go)
-        });
-        let first = unit.slots.iter().copied().filter(may_go);
-        let first = first.min_by_key(|&slot| v.frames.lpn(slot));
-        unit.slots.clear();
+        let take_first = |unit: &mut Unit| {
+            let first = unit.slots.iter().copied().filter(may_go);
+            let first = first.min_by_key(|&slot| v.frames.lpn(slot));
+            unit.slots.clear();
+            unit.pad.clear();
+            unit.whole = false;
+            first
+        };
+        let mut stop = |unit: &Unit| unit.slots.iter().any(may_go);
+        Scheme::next_dirty_unit(&self.inner, last, v, unit, &mut stop);
+        let first = take_first(unit);
+        if cfg!(debug_assertions) && v.frames.used() <= CHECKED {
+            Scheme::next_units(&self.inner, Some(last), v, unit, &mut stop);
+            assert_eq!(first, take_first(unit), "a group before it is dirty");
+        }
         unit.slots.extend(first);
-        unit.pad.clear();
-        unit.whole = false;
     }
 }
 

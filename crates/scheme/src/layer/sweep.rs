@@ -16,7 +16,7 @@ const MOST: usize = 64;
 const FEW: usize = 4;
 
 /// Frames up to which debug builds look at them all to check what they found: with more, runs would take three times as long.
-const CHECKED: usize = 256;
+pub(super) const CHECKED: usize = 256;
 
 /// A scheme and the first dirty pages of its order of eviction.
 #[derive(Clone, Debug)]

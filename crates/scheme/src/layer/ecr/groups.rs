@@ -168,6 +168,16 @@ impl<S: Scheme> Layer for EcrGroups<S> {
         }
     }
 
+    fn next_dirty_unit(
+        &self,
+        incoming: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        Layer::next_units(self, Some(incoming), v, unit, stop);
+    }
+
     fn stats(&self, out: &mut SchemeStats) {
         out.counter("zero_cqct_decisions", self.zero_decisions);
         self.inner.stats(out);

@@ -1,10 +1,12 @@
 //! The request blocks: nodes, their pages, their three lists and their origins.
 
+mod dirty;
 mod origins;
 
 use crate::Upcoming;
 use crate::store::prefetch::read_all;
 use destage_types::Slot;
+use dirty::DirtyBlocks;
 use origins::{Link, NO_PAST, Past};
 
 /// Newly written blocks.
@@ -97,6 +99,8 @@ pub(super) struct Blocks {
     held: [u64; 3],
     links: Vec<Link>,
     free_links: u32,
+    /// Kept for a background layer alone.
+    dirty: Option<DirtyBlocks>,
 }
 
 impl Blocks {
@@ -121,6 +125,7 @@ impl Blocks {
             held: [0; 3],
             links: Vec::with_capacity(if chains { slots } else { 0 }),
             free_links: END,
+            dirty: None,
         };
         for list in [IRL, SRL, DRL] {
             let end = blocks.end(list);
@@ -128,6 +133,12 @@ impl Blocks {
             (node.newer, node.older) = (end, end);
         }
         blocks
+    }
+
+    /// The same, and it is known which blocks are dirty.
+    pub fn with_dirty(mut self) -> Blocks {
+        self.dirty = Some(DirtyBlocks::new(self.pages.len() - 1, self.past.len()));
+        self
     }
 
     #[inline]
@@ -151,6 +162,7 @@ impl Blocks {
     pub fn set_origin(&mut self, b: u32, origin: Identity) {
         self.get_mut(b).split = true;
         self.past[b as usize].origin = origin;
+        self.has_heir(origin.node);
     }
 
     /// Block of the page in `slot`.
@@ -230,6 +242,11 @@ impl Blocks {
         self.real(self.get(b).newer)
     }
 
+    /// The block of the same list that is next to the older side.
+    pub fn older(&self, b: u32) -> Option<u32> {
+        self.real(self.get(b).older)
+    }
+
     /// Blocks of `list`, newest first.
     pub fn newest_first(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.head(list), |&b| self.real(self.get(b).older))
@@ -262,6 +279,10 @@ impl Blocks {
         self.get_mut(older).newer = newer;
         self.get_mut(b).list = NOWHERE;
         self.blocks[usize::from(list)] -= 1;
+        let newer = self.real(newer);
+        if let Some(dirty) = &mut self.dirty {
+            dirty.unlink(list.into(), b, newer);
+        }
         usize::from(list)
     }
 
@@ -280,6 +301,9 @@ impl Blocks {
         };
         if self.chains {
             self.past[b as usize] = NO_PAST;
+        }
+        if let Some(dirty) = &mut self.dirty {
+            dirty.create(b);
         }
         self.push(list, b);
         b
@@ -313,6 +337,9 @@ impl Blocks {
             block: b,
         } = self.pages[slot.index()];
         let is_newest = newer == self.nobody();
+        if let Some(dirty) = &mut self.dirty {
+            dirty.forget(slot, b);
+        }
         self.pages[newer as usize].older = older;
         self.pages[older as usize].newer = newer;
         let block = self.get_mut(b);

@@ -23,7 +23,7 @@ use crate::{
     Upcoming, View,
 };
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
-use destage_types::{Lpn, Slot};
+use destage_types::{Lpn, Op, Slot};
 pub use params::{
     AccessUnit, Merge, OriginRule, ReqBlockParams, SizeBasis, SplitAccess, SplitInsertTime,
     TimeBasis,
@@ -200,6 +200,19 @@ impl ReqBlock {
         best
     }
 
+    /// The hottest of block `b` and those before it in the order of its list.
+    fn hottest_until(&self, b: u32, now: u64) -> u32 {
+        let before = std::iter::successors(Some(b), |&b| self.blocks.older(b));
+        let hotter = |best, other| {
+            if self.colder(best, other, now) {
+                other
+            } else {
+                best
+            }
+        };
+        before.reduce(hotter).unwrap_or(b)
+    }
+
     /// Block `b` and what leaves with it (downgraded merge, Fig. 6).
     ///
     /// An origin that was hit when it had become small is in SRL now: it is not cold and stays.
@@ -270,9 +283,14 @@ impl ReqBlock {
 impl GroupPolicy for ReqBlock {
     fn build(expr: &Expr, env: &Env) -> ReqBlock {
         let params = ReqBlockParams::of(expr, env);
+        let mut blocks = Blocks::new(env.slots as usize, params.merge == Merge::All);
+        // With the other merges what leaves with a block is known once it leaves.
+        if env.background && params.merge == Merge::First {
+            blocks = blocks.with_dirty();
+        }
         ReqBlock {
             params,
-            blocks: Blocks::new(env.slots as usize, params.merge == Merge::All),
+            blocks,
             clock: 0,
             stats: Stats::default(),
         }
@@ -288,23 +306,30 @@ impl GroupPolicy for ReqBlock {
     }
 
     #[inline]
-    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         let b = match self.filling(IRL, a.request) {
             Some(b) => b,
             None => self.blocks.create(IRL, a.request, 1, self.time(a)),
         };
         self.blocks.put(b, slot);
+        if v.frames.is_dirty(slot) {
+            self.blocks.mark_dirty(slot);
+        }
     }
 
     /// Reads and writes alike: Algorithm 1 does not tell them apart.
     #[inline]
-    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         let b = self.blocks.of(slot);
         if self.is_small(b) {
             self.upgrade(b, a.request);
         } else {
             self.divide(slot, b, a);
         }
+        if a.op == Op::Write || v.frames.is_dirty(slot) {
+            self.blocks.mark_dirty(slot);
+        }
+        self.blocks.show_dirty(self.blocks.of(slot));
     }
 
     #[inline]
@@ -352,6 +377,47 @@ impl GroupPolicy for ReqBlock {
             let list = oldest.iter_mut().find(|first| **first == Some(b));
             *list.expect("it is the first of its list") = self.blocks.newer(b);
         }
+    }
+
+    fn next_dirty_unit(
+        &self,
+        a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        if !self.blocks.knows_dirty() {
+            return self.next_units(a, v, unit, stop);
+        }
+        let now = self.time(a);
+        let mut first_of = |list: usize| {
+            let mut blocks = self.blocks.maybe_dirty(list);
+            blocks.find(|&b| {
+                unit.clear();
+                self.blocks.may_be_dirty(b) && {
+                    self.collect(b, v, unit);
+                    stop(unit)
+                }
+            })
+        };
+        let firsts = TIES.map(&mut first_of);
+        unit.clear();
+        let mut first = None;
+        // Its turn comes when all before it in its list have had theirs, so after the hottest of them.
+        for b in firsts.into_iter().flatten() {
+            let is_first =
+                |of: u32| self.colder(self.hottest_until(b, now), self.hottest_until(of, now), now);
+            if first.is_none_or(is_first) {
+                first = Some(b);
+            }
+        }
+        if let Some(b) = first {
+            self.collect(b, v, unit);
+        }
+    }
+
+    fn on_cleaned(&mut self, slots: &[Slot]) {
+        self.blocks.cleaned(slots);
     }
 
     fn metadata_bytes(&self) -> u64 {
