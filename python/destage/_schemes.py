@@ -1099,12 +1099,34 @@ def cscan(
     })
 
 
-def reserve() -> Scheme:
-    """Keeps as many frames free or clean as bursts of writes need, and all others dirty.
+def reserve(
+    *,
+    start: Value | None = None,
+    adapt: Value | None = None,
+    filter: Value | None = None,
+    units: Value | None = None,
+) -> Scheme:
+    """Keeps half of the frames free or clean for bursts of writes; pages written once are programmed first.
 
     `reserve`: L page policy. Source: destage, 2026; no paper.
+
+    Parameters
+    ----------
+    start:
+        the reserve, or with `adapt` the reserve at first; number in [0, 1), in fraction of C; default: 0.5.
+    adapt:
+        the reserve follows the bursts; true or false; default: false.
+    filter:
+        pages that are written once are handed over before others; true or false; default: true.
+    units:
+        pages are handed over by the unit; true or false; default: true.
     """
-    return policy("reserve", {})
+    return policy("reserve", {
+        "start": start,
+        "adapt": adapt,
+        "filter": filter,
+        "units": units,
+    })
 
 
 def best_of(

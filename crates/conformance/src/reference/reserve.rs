@@ -36,6 +36,9 @@ struct Page {
 pub struct Reserve {
     frames: f64,
     reserve: f64,
+    adapts: bool,
+    filters: bool,
+    by_units: bool,
     unit: f64,
     pages: Vec<Page>,
     /// Page and last write, in the order in which they left.
@@ -55,15 +58,19 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// No parameters.
+    /// As `expr` says.
     ///
     /// # Errors
-    /// A parameter.
+    /// A parameter that it does not have.
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Reserve, String> {
-        expr.keys(&[])?;
+        expr.keys(&["start", "adapt", "filter", "units"])?;
+        let start = expr.real("start", 0.5)? * capacity as f64;
         Ok(Reserve {
             frames: capacity as f64,
-            reserve: capacity as f64 / 2.0,
+            reserve: start,
+            adapts: expr.flag("adapt", false)?,
+            filters: expr.flag("filter", true)?,
+            by_units: expr.flag("units", true)?,
             unit: 1.0,
             pages: Vec::new(),
             ghosts: Vec::new(),
@@ -96,7 +103,7 @@ impl Reserve {
     fn write(&mut self, kind: Kind, before: Option<u64>) -> Kind {
         self.writes += 1;
         let last = self.looks.last().copied().unwrap_or(0);
-        if (self.writes - last) as f64 >= self.frames / 2.0 {
+        if self.adapts && (self.writes - last) as f64 >= self.frames / 2.0 {
             self.looks.push(self.writes);
             self.look();
         }
@@ -106,7 +113,8 @@ impl Reserve {
         let residents = Self::count(&self.pages, Kind::Resident) as f64;
         let oldest = Self::tail(&self.pages, Kind::Resident).and_then(|page| page.written);
         let younger = before.is_some() && before > oldest;
-        match residents < 0.9 * (self.frames - self.reserve) || younger {
+        let room = residents < 0.9 * (self.frames - self.reserve);
+        match room || younger || !self.filters {
             true => Kind::Resident,
             false => Kind::Filter,
         }
@@ -158,7 +166,7 @@ impl Reserve {
 
 impl SlowScheme for Reserve {
     fn waits(&mut self, request: u64) {
-        if self.waited.contains(&request) {
+        if self.waited.contains(&request) || !self.adapts {
             return;
         }
         self.waited.push(request);
@@ -253,8 +261,9 @@ impl SlowScheme for Reserve {
         if units >= dies {
             return Vec::new();
         }
-        if self.batch == 0 && dirty >= self.frames - self.reserve + self.unit {
-            self.batch = pages;
+        let batch = if self.by_units { pages } else { 1 };
+        if self.batch == 0 && dirty >= self.frames - self.reserve + batch as f64 {
+            self.batch = batch;
         }
         match self.batch {
             0 => Vec::new(),

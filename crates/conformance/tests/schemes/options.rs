@@ -359,6 +359,10 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
         "split-access=inherit",
         "only blocks that are too large to count are divided, so their count is 1",
     ),
+    (
+        "units=false",
+        "a program takes one page here; the suite of drives has larger units",
+    ),
 ];
 
 /// Values of the option that change nothing anywhere, of those that must.

@@ -1,12 +1,12 @@
-//! Reserve: pages stay dirty as long as enough frames are free or clean for the bursts that come.
+//! Reserve: half of the frames are kept free or clean for bursts, all others dirty, and pages that are written once go first.
 //!
 //! Source: this project; no paper has it. Dirty pages are in two LRU lists. One of them filters pages that are written once, as
-//! the cold list of 2Q does. The low mark is in frames, and follows what bursts need.
+//! the cold list of 2Q does.
 //! State: three LRU lists of pages, and the last write of each page and of 4C evicted ones (24 B per page, 24 B per
 //! ghost). Order: clean pages, least recently used first; then dirty pages in the order of hand-over. Cost: O(1); a
 //! FLUSH of n pages O(n log n).
 //!
-//! C are the frames, U the pages of a program, h the reserve in frames, at first C/2.
+//! C are the frames, U the pages of a program, h the reserve in frames: `start` times C.
 //!
 //! - A page that becomes dirty enters the residents R if R has fewer than 0.9 (C - h) pages, or if the write before was
 //!   younger than the last write of the tail of R; else it enters the filter F. A page that is written while it is
@@ -15,21 +15,25 @@
 //!   are dies: a batch of U pages begins once C - h + U pages are dirty. Its pages are handed over one by one: the tail
 //!   of R while R has more than 0.9 (C - h) pages, else the tail of F, else that of R. Each stays, clean, and is the
 //!   most recently used of the clean pages. Pages that a FLUSH cleans at once follow each other by their last writes.
+//!
+//! The parameters change a part of it for comparisons (docs/BUFFER.md). Without `filter`, all dirty pages are in R. Without
+//! `units`, a batch is a page. With `adapt`, h follows the bursts:
+//!
 //! - When a request begins to wait for a frame, h becomes 1.5 h, at most once in C/8 writes of pages.
 //! - Each C/2 writes, m is the lowest number of frames that were neither dirty nor under way, and h - m is what was used.
 //!   Below h/2, h falls by a sixteenth, to no less than 2U. Above 0.8 h, it rises by a sixteenth. h is 0.9 C at most.
 //!
-//! Without a bounded buffer no write waits for a frame: the reserve follows what is used alone. Without a device
-//! nothing is handed over.
+//! Without a device nothing is handed over.
 
 use crate::contract::boxed;
 use crate::expr::{Broken, Composition};
-use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
+use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, Role, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::store::GhostList;
 use crate::{
     Access, Code, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
     Request, SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
+    params,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -38,10 +42,10 @@ const WRITE_BYTES: u64 = 8;
 /// Ghosts for each frame.
 const GHOSTS_PER_FRAME: u64 = 4;
 
-/// `reserve`: a low mark that follows the bursts.
+/// `reserve`: a mark at half, and an order of writes of its own.
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "reserve",
-    summary: "Keeps as many frames free or clean as bursts of writes need, and all others dirty.",
+    summary: "Keeps half of the frames free or clean for bursts of writes; pages written once are programmed first.",
     source: PaperSource {
         paper: "destage",
         year: Some(2026),
@@ -54,6 +58,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         class: WriteClass::Host,
         ..WriteBackRules::NEVER
     }),
+    params: &[ReserveParams::PARAMS],
     ties: "none: every list is a total order",
     order: Some("clean pages from the LRU end, then dirty pages in the order of hand-over"),
     hit_leaves_next: true,
@@ -67,6 +72,21 @@ pub const INFO: SchemeInfo = SchemeInfo {
     build: Some(boxed::<Pages<Reserve>>),
     ..SchemeInfo::BASE
 };
+
+params! {
+    /// Parameters of [`Reserve`], which nobody need touch.
+    #[derive(Copy)]
+    pub struct ReserveParams {
+        /// the reserve, or with `adapt` the reserve at first
+        start: f64 = ParamInfo::real(Range::UNIT_NOT_ONE, 0.5).unit("fraction of C").source("no paper"),
+        /// the reserve follows the bursts
+        adapt: bool = ParamInfo::flag(false).source("no paper"),
+        /// pages that are written once are handed over before others
+        filter: bool = ParamInfo::flag(true).source("no paper"),
+        /// pages are handed over by the unit
+        units: bool = ParamInfo::flag(true).source("no paper"),
+    }
+}
 
 /// A layer that keeps dirty pages for itself, or splits them by chip, would hide them from the reserve.
 fn refuse_composition(c: &Composition) -> Result<(), Broken> {
@@ -98,6 +118,7 @@ const GHOSTS: usize = 3;
 /// The lists, and the reserve.
 #[derive(Clone, Debug)]
 pub struct Reserve {
+    params: ReserveParams,
     lists: ListArray<4>,
     ghosts: Ghosts,
     most_ghosts: usize,
@@ -142,7 +163,10 @@ impl Reserve {
     fn list_of_write(&self, before: u64) -> usize {
         let room = (self.lists.len(RESIDENTS) as f64) < self.resident_room();
         let oldest = self.lists.tail(RESIDENTS);
-        match room || oldest.is_some_and(|oldest| before > self.written[oldest as usize]) {
+        match room
+            || !self.params.filter
+            || oldest.is_some_and(|oldest| before > self.written[oldest as usize])
+        {
             true => RESIDENTS,
             false => FILTER,
         }
@@ -151,14 +175,15 @@ impl Reserve {
     /// The next write: its number.
     fn count_write(&mut self, v: &View) -> u64 {
         self.writes += 1;
-        if 2.0 * (self.writes - self.looked) as f64 >= self.frames {
-            self.adapt(unit_pages(v));
+        let half = 2.0 * (self.writes - self.looked) as f64 >= self.frames;
+        if half && self.params.adapt {
+            self.adapt(unit_pages(v) as f64);
         }
         self.writes
     }
 
     /// Half the cache was written since the reserve was looked at.
-    fn adapt(&mut self, unit: u64) {
+    fn adapt(&mut self, unit: f64) {
         self.looked = self.writes;
         let lowest = std::mem::replace(&mut self.lowest, f64::INFINITY);
         if lowest.is_infinite() {
@@ -166,7 +191,7 @@ impl Reserve {
         }
         let (used, step) = (self.reserve - lowest, self.reserve / 16.0);
         if used < self.reserve / 2.0 {
-            let least = self.reserve.min(2.0 * unit as f64);
+            let least = self.reserve.min(2.0 * unit);
             self.reserve = (self.reserve - step).max(least);
         } else if used > 0.8 * self.reserve {
             self.reserve = (self.reserve + step).min(self.most_reserve());
@@ -186,10 +211,12 @@ impl Reserve {
 }
 
 impl Policy for Reserve {
-    fn build(_expr: &Expr, env: &Env) -> Reserve {
+    fn build(expr: &Expr, env: &Env) -> Reserve {
+        let params = ReserveParams::of(expr, env);
         let most_ghosts = GHOSTS_PER_FRAME as usize * env.capacity as usize;
         let ghosts = Ghosts::new(most_ghosts + 1, env);
         Reserve {
+            params,
             lists: Lists::array(ghosts.nodes()),
             written: vec![0; ghosts.nodes()],
             ghosts,
@@ -197,7 +224,7 @@ impl Policy for Reserve {
             writes: 0,
             frames: f64::from(env.capacity),
             dies: u64::from(env.layout.chips()),
-            reserve: f64::from(env.capacity) / 2.0,
+            reserve: params.start * f64::from(env.capacity),
             batch: 0,
             named: None,
             looked: 0,
@@ -269,7 +296,7 @@ impl Policy for Reserve {
             (self.raised).is_some_and(|at| 8.0 * ((self.writes - at) as f64) < self.frames);
         let waited = self.waited >= r.id;
         self.waited = self.waited.max(r.id);
-        if !lately && !waited {
+        if !lately && !waited && self.params.adapt {
             self.raised = Some(self.writes);
             self.reserve = (1.5 * self.reserve).min(self.most_reserve());
         }
@@ -286,9 +313,10 @@ impl Policy for Reserve {
     }
 
     fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
-        let pages = unit_pages(v);
+        let program = unit_pages(v);
+        let pages = if self.params.units { program } else { 1 };
         let dirty = v.frames.dirty_pages() as f64;
-        let under_way = (pages * u64::from(query.units)) as f64;
+        let under_way = (program * u64::from(query.units)) as f64;
         self.lowest = self.lowest.min(self.frames - dirty - under_way);
         // There was no room for a page that is dirty still.
         let named = self.named.take().and_then(|lpn| v.slot_of(lpn));

@@ -76,7 +76,7 @@ fn a_page_that_is_written_again_soon_becomes_a_resident() {
 
 #[test]
 fn the_reserve_rises_for_writes_that_wait_and_falls_when_it_is_not_used() {
-    let mut cache = boxed("reserve", 16);
+    let mut cache = boxed("reserve(adapt=true)", 16);
     cache.run("W1-6");
     wait(&mut cache, 1);
     wait(&mut cache, 2);
