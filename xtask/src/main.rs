@@ -39,7 +39,7 @@ enum Command {
     Template,
     /// Compares presets of real drives with data sheets and measurements, and prints the tables of docs/DRIVES.md.
     Sheets,
-    /// Checks the tables of docs/DRAINING.md and docs/DRAINING_SCHEMES.md against their sweeps; DESTAGE_BLESS=1 writes them.
+    /// Checks the tables of docs/DRAINING.md and docs/BUFFER.md against their sweep; DESTAGE_BLESS=1 writes them.
     Draining,
     /// Write the documents that are made from registries and types.
     Docs {

@@ -1,130 +1,131 @@
-//! `docs/BUFFER.md`: the tables of write buffers, from the sweep `papers/buffer.toml`.
+//! The tables of `docs/BUFFER.md`: what to build into a write buffer, as ratios.
 
-use super::{Swept, again, flash, folder, is_stale, sweep, text};
+use super::{LOADS, beside, bound, flash, geometric_mean, load};
 use serde_json::Value;
-
-const PAGE: &str = "docs/BUFFER.md";
-const SWEEP: &str = "papers/buffer.toml";
+use std::collections::BTreeSet;
 
 /// Baselines: of response times, and of bytes to flash.
 const DRAINED: &str = "drain(lru)";
 const ON_DEMAND: &str = "lru";
-const SCHEMES: [&str; 5] = [
+pub const SCHEMES: [&str; 5] = [
     ON_DEMAND,
     DRAINED,
     "drain(lru,high=0.25,low=0.25)",
     "drain(lru,high=0.5,low=0.5)",
     "reserve",
 ];
+/// Of tables whose lines are many, those that can be recommended.
+pub const RECOMMENDED: &[&str] = SCHEMES.split_at(2).1;
 
-/// Ratios of a scheme at a point: mean and 99.9th percentile to those of `drain(lru)`, bytes to those of `lru` and of the
-/// bound.
-type Ratios = [f64; 4];
-
-fn key(record: &Value) -> [String; 3] {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    [
-        text(&record["run_name"]),
-        text(&record["device"]),
-        text(&record["trace"]["name"]),
-    ]
+/// Mean and 99.9th percentile to those of `drain(lru)`, bytes to those of `lru` and to the fewest possible.
+pub struct Point {
+    pub mean: f64,
+    pub tail: f64,
+    pub bytes: f64,
+    pub to_bound: f64,
 }
 
-/// The ratios of a scheme at all points with `value` in part `by` of their key.
-fn ratios(records: &[Value], scheme: &str, by: usize, value: &str) -> Vec<Ratios> {
-    let runs = |scheme: &str| {
-        let own = records.iter().filter(move |r| r["scheme"] == scheme);
-        own.cloned().collect::<Vec<Value>>()
-    };
-    let (own, drained, demand) = (runs(scheme), runs(DRAINED), runs(ON_DEMAND));
-    let bounds = records.iter().filter(|r| r["run_name"] == "bound");
-    let bounds: Vec<&Value> = bounds.collect();
+pub fn point(records: &[Value], record: &Value) -> Point {
     let time = |r: &Value, key: &str| r["latency_ns"]["all"][key].as_f64().unwrap();
-    let mut found = Vec::new();
-    for r in own.iter().filter(|r| key(r)[by] == value) {
-        let same = |other: &&Value| key(other) == key(r);
-        let drained = drained.iter().find(same).expect("each point is drained");
-        let demand = demand.iter().find(same).expect("each point has lru");
-        let bound = bounds.iter().find(|b| {
-            b["trace"]["name"] == r["trace"]["name"] && b["cache_bytes"] == r["cache_bytes"]
-        });
-        let bound = bound.expect("each trace has its bound");
-        found.push([
-            time(r, "mean") / time(drained, "mean"),
-            time(r, "p999") / time(drained, "p999"),
-            flash(r) / flash(demand),
-            flash(r) / flash(bound),
-        ]);
+    let drained = beside(records, record, DRAINED).expect("each point is drained");
+    let demand = beside(records, record, ON_DEMAND).expect("each point has lru");
+    Point {
+        mean: time(record, "mean") / time(drained, "mean"),
+        tail: time(record, "p999") / time(drained, "p999"),
+        bytes: flash(record) / flash(demand),
+        to_bound: flash(record) / flash(bound(records, record)),
     }
-    found
 }
 
-fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
+pub fn is_collecting(record: &Value) -> bool {
+    record["run_name"] == "collecting"
 }
 
-/// One line for each scheme and value of part `by` of the key.
-fn table(records: &[Value], by: usize) -> String {
-    let mut values: Vec<String> = Vec::new();
-    for record in records.iter().filter(|r| r["run_name"] != "bound") {
-        let value = key(record)[by].clone();
-        if !values.contains(&value) {
-            values.push(value);
-        }
+/// What the lines of a table differ in.
+fn value(record: &Value, by: &str) -> String {
+    let text = match (by, is_collecting(record)) {
+        ("loads", true) => return format!("collecting, {}", load(record)),
+        ("loads", false) => load(record),
+        ("drives", _) => record["device"].as_str().unwrap(),
+        ("traces", _) => record["trace"]["name"].as_str().unwrap(),
+        ("ablation", true) => "collecting",
+        ("ablation", false) => "not collecting",
+        _ => panic!("no table `{by}`"),
+    };
+    text.to_owned()
+}
+
+fn cells(points: &[Point]) -> String {
+    let of = |value: fn(&Point) -> f64| {
+        let values: Vec<f64> = points.iter().map(value).collect();
+        let worst = values.iter().copied().fold(0.0, f64::max);
+        (geometric_mean(&values), worst)
+    };
+    let [mean, tail, bytes] = [of(|p| p.mean), of(|p| p.tail), of(|p| p.bytes)]
+        .map(|(mean, worst)| format!("{mean:.3} | {worst:.2}"));
+    let to_bound = of(|p| p.to_bound).0;
+    format!(
+        "{} | {mean} | {tail} | {bytes} | {to_bound:.3}",
+        points.len()
+    )
+}
+
+/// One line for each scheme and load, drive or trace; of the ablation, for each scheme without collection and with it.
+pub fn table(records: &[Value], by: &str) -> String {
+    let (mut schemes, runs): (Vec<&str>, &[&str]) = match by {
+        "loads" => (SCHEMES.to_vec(), &["drives", "collecting"]),
+        "ablation" => (Vec::new(), &["drives", "collecting"]),
+        _ => (RECOMMENDED.to_vec(), &["drives"]),
+    };
+    let own: Vec<&Value> = records
+        .iter()
+        .filter(|r| runs.iter().any(|run| r["run_name"] == *run))
+        .collect();
+    if by == "ablation" {
+        schemes = variants(&own);
     }
-    let head = ["load", "drive", "trace"][by];
+    let mut values: Vec<String> = own.iter().map(|r| value(r, by)).collect();
+    values.sort_by_key(|value| (LOADS.iter().position(|load| value == load), value.clone()));
+    values.dedup();
+    if by == "loads" {
+        let collecting = values.partition_point(|value| value.starts_with("collecting"));
+        values.rotate_left(collecting);
+    }
     let mut text = format!(
-        "| {head} | scheme | points | mean | worst | p99.9 | worst | bytes | worst | to bound |\n|--|{}\n",
-        "--|".repeat(9)
+        "| {} | scheme | points | mean | worst | p99.9 | worst | bytes | worst | to bound |\n|{}\n",
+        by.trim_end_matches('s'),
+        "--|".repeat(10)
     );
-    for value in values {
-        for scheme in SCHEMES {
-            let points = ratios(records, scheme, by, &value);
-            let mut cells = Vec::new();
-            for part in 0..4 {
-                let values = points.iter().map(|ratios| ratios[part]);
-                cells.push(format!("{:.3}", geometric_mean(values.clone())));
-                if part < 3 {
-                    cells.push(format!("{:.2}", values.fold(0.0, f64::max)));
-                }
-            }
-            let count = points.len();
-            text += &format!(
-                "| {value} | `{scheme}` | {count} | {} |\n",
-                cells.join(" | ")
-            );
+    for value_ in values {
+        for scheme in &schemes {
+            let of_line = own
+                .iter()
+                .filter(|r| r["scheme"] == *scheme && value(r, by) == value_);
+            // Variants run on some points alone, and what they are compared with counts there alone.
+            let of_line = of_line.filter(|r| {
+                by != "ablation" || schemes.iter().all(|s| beside(records, r, s).is_some())
+            });
+            let points: Vec<Point> = of_line.map(|r| point(records, r)).collect();
+            text += &format!("| {value_} | `{scheme}` | {} |\n", cells(&points));
         }
     }
     text
 }
 
-fn made(swept: &Swept, name: &str) -> String {
-    let parts = ["loads", "drives", "traces"];
-    let by = parts.iter().position(|part| *part == name);
-    table(&swept.0, by.unwrap_or_else(|| panic!("no table `{name}`")))
-}
-
-#[test]
-#[ignore = "minutes; `cargo xtask draining` runs it"]
-fn the_page_of_buffers_is_what_the_sweep_says() {
-    let Some(folder) = folder() else {
-        return;
-    };
-    let swept = sweep(&text(SWEEP), &folder);
-    let made = again(&text(PAGE), &|name| made(&swept, name));
-    assert!(
-        !is_stale(PAGE, &made),
-        "{PAGE} is stale: run this test with DESTAGE_BLESS=1"
-    );
+/// `reserve`, and each of its variants that was run.
+fn variants<'a>(own: &[&'a Value]) -> Vec<&'a str> {
+    let all = own.iter().map(|r| r["scheme"].as_str().unwrap());
+    let found: BTreeSet<&str> = all.filter(|scheme| scheme.starts_with("reserve")).collect();
+    found.into_iter().collect()
 }
 
 /// Two points, worked by hand: twice and half the time are as fast, and the worst is the slower one.
 #[test]
 fn ratios_are_geometric_means_and_the_worst_is_the_largest() {
-    let run = |scheme: &str, load: &str, trace: &str, ns: f64, pages: u64| {
+    let run = |scheme: &str, run: &str, trace: &str, ns: f64, pages: u64| {
         serde_json::json!({
-            "scheme": scheme, "run_name": load, "device": "drive", "trace": {"name": trace}, "cache_bytes": 4096,
+            "scheme": scheme, "run_name": run, "device": "drive", "trace": {"name": trace}, "cache_bytes": 4096,
+            "config": [{"key": "closed_loop", "value": "off", "origin": ""}, {"key": "time_scale", "value": "1", "origin": ""}],
             "latency_ns": {"all": {"mean": ns, "p999": 2.0 * ns}}, "page_bytes": 4096, "dirty_pages_left": 1,
             "counts": {"flash_writes_host": pages - 1},
         })
@@ -134,11 +135,11 @@ fn ratios_are_geometric_means_and_the_worst_is_the_largest() {
         for scheme in SCHEMES {
             let time = if scheme == "reserve" { ns } else { 10.0 };
             let pages = if scheme == DRAINED { 8 } else { 4 };
-            records.push(run(scheme, "traced", trace, time, pages));
+            records.push(run(scheme, "drives", trace, time, pages));
         }
         records.push(run("belady(next-of=overwrite)", "bound", trace, 1.0, 2));
     }
-    let text = table(&records, 0);
+    let text = table(&records, "loads");
     let row = |scheme: &str| {
         text.lines()
             .find(|l| l.contains(scheme))
