@@ -69,6 +69,9 @@ fn values(kind: &ValueType) -> String {
     match kind {
         ValueType::Text => "text".to_owned(),
         ValueType::Integer(range) => format!("{} to {}", range.start(), range.end()),
+        ValueType::IntegerOr(range, word) => {
+            format!("{} to {}, or `{word}`", range.start(), range.end())
+        }
         ValueType::PageSize => "bytes, a power of two, 512 to 65536".to_owned(),
         ValueType::Ratio(range) => format!("a number, {} to {}", range.start(), range.end()),
         ValueType::Time => "time in ps, ns, us, ms or s".to_owned(),

@@ -130,6 +130,7 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
             let near = rng.pick(&[0, 1, 2, 7]);
             (least + near).min(most).to_string()
         }
+        ValueType::IntegerOr(_, word) => rng.pick(&["1", "2", "5", word]).to_owned(),
         ValueType::Ratio(_) => rng.pick(&["0", "0.05", "0.25", "0.5", "1"]).to_owned(),
         ValueType::Time => rng
             .pick(&["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"])

@@ -33,6 +33,7 @@ impl DeviceConfig {
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
             ("program_pause", self.program_pause.is_some()),
+            ("slc_blocks or slc_dynamic", self.has_slc()),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }
@@ -132,7 +133,9 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         return no("mapping_bytes", why);
     }
     needs(&mut no, c);
-    let Some(asks) = c.unit_key() else { return };
+    let Some(asks) = c.unit_key() else {
+        return super::slc::checks(&mut no, c);
+    };
     if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {
         let why =
             format!("{asks} needs gc_mode = paced or off: collection at once knows pages alone");
@@ -150,6 +153,7 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         drive_wide(&mut no, c);
     }
     of_units(&mut no, c);
+    super::slc::checks(&mut no, c);
     marks(&mut no, c);
 }
 
@@ -339,7 +343,8 @@ fn room_of_marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, high: u32, 
     // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
     // collector, if they do not share it.
     let units = u64::from(shape.count_of(c.gc_unit));
-    let blocks = u64::from(shape.all_blocks()) / units;
+    let static_slc = c.slc_blocks_of_group() * shape.groups;
+    let blocks = u64::from(shape.all_blocks() - static_slc) / units;
     let streams = if c.gc_streams == Some(GcStreams::Shared) {
         1
     } else {

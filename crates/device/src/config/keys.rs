@@ -5,7 +5,8 @@ use super::{
     Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
     EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger,
     HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
-    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, WritePace, checks,
+    ReadTransfer, Rewrite, SlcDynamic, SlcFull, SlcIdle, Suspend, ThresholdBase, ThresholdUnit,
+    WearLevelling, WritePace, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -318,4 +319,27 @@ device_keys! {
     /// Program/erase cycles that a block is rated for. With it the record has `endurance`: the bytes that
     /// the host can write, and years.
     pe_cycles: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
+    /// Bits of a native cell, of which a block in SLC mode uses one: 3 if not given. With `program_pages` above 1 they are
+    /// that many.
+    cell_bits: Option<u32> [Some(2)..=Some(5)] = None,
+    /// Blocks of a GC unit that are always in SLC mode: the last ones of each group of planes.
+    slc_blocks: Option<u32> [Some(0)..=Some(1 << 24)] = None,
+    /// Most other blocks of a GC unit that are in SLC mode at a time, or `all`: none if not given.
+    slc_dynamic: Option<SlcDynamic> = None,
+    /// Free blocks of a GC unit that are not taken in SLC mode: `gc_high` if not given, and at least that.
+    slc_reserve: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Where data of the host go while the SLC cache is full: `direct` if not given.
+    slc_full: Option<SlcFull> = None,
+    /// Time from the end of the last command inside the device to the folding of SLC blocks, or `off`: 1 s if not given.
+    slc_idle: Option<SlcIdle> = None,
+    /// Full SLC blocks of a GC unit that an idle device does not fold: 0 if not given.
+    slc_keep: Option<u32> [Some(0)..=Some(1 << 24)] = None,
+    /// Array time of a program in a block in SLC mode: 200 us if not given.
+    t_program_slc: Option<Picos> = None,
+    /// Array time of a read of a block in SLC mode: 25 us if not given.
+    t_read_slc: Option<Picos> = None,
+    /// Array time of an erase of a block in SLC mode: `t_erase` if not given.
+    t_erase_slc: Option<Picos> = None,
+    /// Program/erase cycles that a block is rated for in SLC mode: 30 times `pe_cycles` if not given.
+    pe_cycles_slc: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
 }

@@ -18,6 +18,7 @@ mod presets;
 mod ratio;
 mod read_retry;
 mod reader;
+mod slc;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -36,12 +37,13 @@ pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use read_retry::{ReadRetry, RetryStep};
 pub use reader::{TableField, ValueType};
+pub use slc::{SlcDynamic, SlcIdle, SlcTimes};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CachePersistence, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
     FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger, PauseWhileWritesWait,
-    ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
-    WearLevelling,
+    ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, SlcFull, Suspend, ThresholdBase,
+    ThresholdUnit, WearLevelling,
 };
 pub use written::{toml_comment, toml_string};
 
@@ -54,10 +56,11 @@ fn nearest_known(given: &str, known: impl IntoIterator<Item = &'static str>) -> 
 
 impl DeviceConfig {
     /// Mapping units the host can address: those of the raw pages without the over-provisioning, rounded
-    /// down.
+    /// down. Static SLC blocks have none of them.
     pub fn logical_pages(&self) -> u64 {
         let units = u64::from(self.mapping_units_per_page());
-        self.op.rest().of(self.geometry.pages() * units)
+        let pages = self.geometry.pages() - self.static_slc_pages();
+        self.op.rest().of(pages * units)
     }
 
     /// Pages of a block that take data: all, or all but the summary page.
@@ -101,6 +104,11 @@ impl DeviceConfig {
             evict_wait: other.evict_wait,
             evict_wait_read: other.evict_wait_read,
             pe_cycles: other.pe_cycles,
+            slc_idle: other.slc_idle,
+            t_program_slc: other.t_program_slc,
+            t_read_slc: other.t_read_slc,
+            t_erase_slc: other.t_erase_slc,
+            pe_cycles_slc: other.pe_cycles_slc,
             ..self.clone()
         };
         alike == *other && self.has_units() == other.has_units()

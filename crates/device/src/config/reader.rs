@@ -20,6 +20,8 @@ pub enum ValueType {
     Text,
     /// An integer.
     Integer(RangeInclusive<u32>),
+    /// An integer or a word.
+    IntegerOr(RangeInclusive<u32>, &'static str),
     /// A power of two of bytes.
     PageSize,
     /// A decimal number.
@@ -60,6 +62,9 @@ pub(super) type Allowed<T> = Option<RangeInclusive<T>>;
 pub(super) trait KeyValue: Sized {
     /// Name of the type in the error about a value of another type.
     const EXPECTED: &'static str;
+
+    /// Is `off` a value, and not the same as none?
+    const TAKES_OFF: bool = false;
 
     /// The value of `key`, which is written as `value`. After a fault it is a harmless one.
     fn read(from: &mut KeyReader, key: &str, value: &Value, allowed: Allowed<Self>) -> Self;
@@ -431,7 +436,7 @@ impl<T: KeyValue + Clone> KeyValue for Option<T> {
     fn read(from: &mut KeyReader, key: &str, value: &Value, allowed: Allowed<Self>) -> Self {
         match value {
             Value::Boolean(false) => None,
-            Value::String(word) if word == "off" => None,
+            Value::String(word) if word == "off" && !T::TAKES_OFF => None,
             _ => Some(T::read(from, key, value, of_given(allowed))),
         }
     }

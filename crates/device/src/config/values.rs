@@ -173,6 +173,13 @@ words! {
         /// Once its data are in the chip.
         TransferEnd = "transfer_end",
     }
+    /// Where data of the host go while no SLC block can be taken (S-1.3).
+    pub enum SlcFull {
+        /// To native blocks.
+        Direct = "direct",
+        /// They wait while an SLC block is folded.
+        Fold = "fold",
+    }
     /// A pause that is due while writes wait for a frame (DR-8).
     pub enum PauseWhileWritesWait {
         /// It begins.

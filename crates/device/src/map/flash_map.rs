@@ -23,6 +23,11 @@ pub trait FlashMap {
     /// How often the blocks were erased.
     fn wear(&self) -> Wear;
 
+    /// Blocks in SLC mode that are not free, if there is an SLC cache.
+    fn slc_blocks_in_use(&self) -> Option<u64> {
+        None
+    }
+
     /// Writes how full all blocks are to `out`.
     fn block_states(&self, out: &mut BlockStates);
 

@@ -43,6 +43,10 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
             })
             .boxed(),
         (_, ValueType::Integer(range)) => number(range),
+        (_, ValueType::IntegerOr(range, word)) => {
+            let given = proptest::bool::ANY.prop_map(move |_| word.to_owned());
+            prop_oneof![number(range), given].boxed()
+        }
         (_, ValueType::Ratio(_)) => share(0..999_999_999),
         (_, ValueType::PageSize) => (0..8u32).prop_map(|n| (512 << n).to_string()).boxed(),
         (_, ValueType::Time) => (0..10_000_000u64).prop_map(|n| format!("{n}ps")).boxed(),
@@ -117,8 +121,26 @@ const OF_UNITS: &[&str] = &[
     "cache_persistence",
 ];
 
+/// Keys of an SLC cache, which presets have.
+const OF_SLC: &[&str] = &[
+    "cell_bits",
+    "slc_blocks",
+    "slc_dynamic",
+    "slc_reserve",
+    "slc_full",
+    "slc_idle",
+    "slc_keep",
+    "t_program_slc",
+    "t_read_slc",
+    "t_erase_slc",
+    "pe_cycles_slc",
+];
+
 fn settings() -> impl Strategy<Value = Vec<String>> {
-    let free = keys().iter().filter(|key| !OF_UNITS.contains(&key.name));
+    let free = keys().iter().filter(|key| {
+        let needs_others = OF_UNITS.contains(&key.name) || OF_SLC.contains(&key.name);
+        !needs_others
+    });
     let one = proptest::strategy::Union::new(free.filter_map(setting));
     proptest::collection::vec(one, 0..30)
 }
@@ -133,6 +155,7 @@ fn of_pages() -> impl Strategy<Value = &'static str> {
 fn units() -> impl Strategy<Value = Vec<String>> {
     let one = proptest::strategy::Union::new(keys().iter().filter_map(|key| {
         let fixed: &[&str] = match key.name {
+            name if OF_SLC.contains(&name) => return None,
             "mapping_bytes" => &["4096", "8192", "16384"],
             "program_pages" => &["1", "2", "4"],
             "program_planes" => &["one", "all"],

@@ -58,6 +58,10 @@ fn setting(random: &mut SplitMix64, key: &DeviceKey) -> String {
         }
         ValueType::Axes => pick(random, &["plane,die,chip,channel", "die"]).to_owned(),
         ValueType::Table(fields) => table(random, fields),
+        ValueType::IntegerOr(range, word) => match random.below(3) {
+            0 => word.to_owned(),
+            _ => random.below(u64::from(*range.end()).min(9)).to_string(),
+        },
         ValueType::Tables(fields) => format!("[{}]", table(random, fields)),
     };
     format!("{}={value}", key.name)

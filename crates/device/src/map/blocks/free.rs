@@ -25,25 +25,33 @@ pub(super) struct FreeBlocks {
     /// Erased blocks as (erases, block) with wear levelling.
     heaps: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
     per_group: u32,
+    /// Those of them that are here: the first ones.
+    most: u32,
     /// Free blocks of every GC unit.
     of_gc: Vec<u64>,
 }
 
 impl FreeBlocks {
-    /// All blocks free. Group `g` is in GC unit `g` modulo `gcs`.
-    pub fn new(groups: u32, gcs: u32, per_group: u32, levelling: bool) -> FreeBlocks {
-        let of_gc = u64::from(groups / gcs) * u64::from(per_group);
+    /// All blocks free but the last `apart` of each group, which are not here. Group `g` is in GC unit `g` modulo `gcs`.
+    pub fn new(
+        (groups, gcs): (u32, u32),
+        (per_group, apart): (u32, u32),
+        levelling: bool,
+    ) -> FreeBlocks {
+        let most = per_group - apart;
+        let of_gc = u64::from(groups / gcs) * u64::from(most);
         let unused = FreeOfGroup {
             fresh: 0,
             head: NONE,
             tail: NONE,
-            free: per_group,
+            free: most,
         };
         let heaps = if levelling { groups } else { 0 };
         FreeBlocks {
             groups: vec![unused; groups as usize],
             heaps: vec![BinaryHeap::new(); heaps as usize],
             per_group,
+            most,
             of_gc: vec![of_gc; gcs as usize],
         }
     }
@@ -58,7 +66,7 @@ impl FreeBlocks {
         let gc = group as usize % self.of_gc.len();
         self.of_gc[gc] -= 1;
         // A block that was never used has fewer erases than any erased one.
-        if own.fresh < self.per_group {
+        if own.fresh < self.most {
             own.fresh += 1;
             return Some(group * self.per_group + own.fresh - 1);
         }

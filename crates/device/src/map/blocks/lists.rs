@@ -4,7 +4,8 @@ use super::table::{BlockTable, NONE};
 use crate::map::first_touch::FirstTouch;
 
 /// The full blocks of every cell (the smaller one of write frontier and GC unit) in one list per
-/// valid count. A list is in the order in which its blocks came to that count.
+/// valid count. A list is in the order in which its blocks came to that count, or in that of their closing
+/// ([`ByClosing`]).
 ///
 /// Lists are rings: the block before the first one is the last one.
 #[derive(Clone, Debug)]
@@ -15,6 +16,9 @@ pub(super) struct Buckets {
     /// Lists per cell: pages of a block, and one more.
     lists: u32,
 }
+
+/// When each block was closed, where lists are in that order.
+pub(super) type ByClosing = Option<FirstTouch<u64, 256>>;
 
 impl Buckets {
     /// No full block yet; `pages` per block.
@@ -47,7 +51,13 @@ impl Buckets {
     }
 
     /// `block` is full, with `valid` valid pages.
-    pub fn insert(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
+    pub fn insert(
+        &mut self,
+        cell: u32,
+        block: u32,
+        valid: u32,
+        (blocks, closed): (&mut BlockTable, &ByClosing),
+    ) {
         let index = self.index(cell, valid);
         let head = self.heads.at(index);
         if *head == NONE {
@@ -55,11 +65,22 @@ impl Buckets {
             let own = blocks.at(block);
             (own.next, own.prev) = (block, block);
         } else {
-            let first = *head;
-            let last = std::mem::replace(&mut blocks.at(first).prev, block);
-            blocks.at(last).next = block;
+            // The block behind it.
+            let mut behind = *head;
+            if let Some(closed) = closed {
+                let later = |other: u32| closed.get(other.into()) > closed.get(block.into());
+                while later(blocks.get(behind).prev) {
+                    behind = blocks.get(behind).prev;
+                    if behind == *head {
+                        *head = block;
+                        break;
+                    }
+                }
+            }
+            let before = std::mem::replace(&mut blocks.at(behind).prev, block);
+            blocks.at(before).next = block;
             let own = blocks.at(block);
-            (own.next, own.prev) = (first, last);
+            (own.next, own.prev) = (behind, before);
         }
         let lowest = &mut self.lowest[cell as usize];
         *lowest = (*lowest).min(valid);
@@ -82,9 +103,15 @@ impl Buckets {
 
     /// A full block has one valid page less than `valid`.
     #[inline]
-    pub fn lower(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
+    pub fn lower(
+        &mut self,
+        cell: u32,
+        block: u32,
+        valid: u32,
+        (blocks, closed): (&mut BlockTable, &ByClosing),
+    ) {
         self.unlink(self.index(cell, valid), block, blocks);
-        self.insert(cell, block, valid - 1, blocks);
+        self.insert(cell, block, valid - 1, (blocks, closed));
     }
 
     /// Takes out a full block with `valid` valid pages.
@@ -127,7 +154,7 @@ mod tests {
             let list = |valid: u32| (cell * (PAGES + 1) + valid) as usize;
             if row.written() < PAGES {
                 assert!(blocks.wrote(block, PAGES, 0));
-                lists.insert(cell, block, PAGES, &mut blocks);
+                lists.insert(cell, block, PAGES, (&mut blocks, &None));
                 model[list(PAGES)].push(block);
             } else {
                 model[list(row.valid())].retain(|&other| other != block);
@@ -138,7 +165,7 @@ mod tests {
                     blocks.erase(block);
                 } else {
                     blocks.invalidated(block);
-                    lists.lower(cell, block, row.valid(), &mut blocks);
+                    lists.lower(cell, block, row.valid(), (&mut blocks, &None));
                     model[list(row.valid() - 1)].push(block);
                 }
             }

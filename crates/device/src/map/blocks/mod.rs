@@ -21,7 +21,7 @@ use super::groups::UnitMembers;
 use super::shape::UnitShape;
 use crate::config::{DeviceConfig, GcPolicy, WearLevelling};
 use free::FreeBlocks;
-use lists::Buckets;
+use lists::{Buckets, ByClosing};
 use table::{BlockRow, BlockTable};
 use victim::{Candidates, VictimChooser};
 use wear::Coldest;
@@ -43,6 +43,8 @@ pub(super) struct BlockRules {
     pub wear_threshold: Option<u32>,
     /// Are full blocks collected?
     pub collects: bool,
+    /// The last blocks of each group that are never native, if some blocks are in SLC mode ([`super::units::slc`]).
+    pub slc_blocks: Option<u32>,
 }
 
 impl BlockRules {
@@ -61,6 +63,7 @@ impl BlockRules {
             levels_wear: levelling != WearLevelling::Off,
             wear_threshold: (levelling == WearLevelling::Static).then_some(config.wear_threshold),
             collects,
+            slc_blocks: config.has_slc().then(|| config.slc_blocks_of_group()),
         }
     }
 }
@@ -83,6 +86,9 @@ pub(super) struct FlashBlocks {
     cells: BlockCells,
     chooser: VictimChooser,
     stamps: Option<FirstTouch<u64, 256>>,
+    /// With blocks in SLC mode the one that was closed first wins of equals (S-1.7).
+    closed: ByClosing,
+    closings: u64,
     coldest: Option<Coldest>,
     collects: bool,
     pub shape: UnitShape,
@@ -105,11 +111,17 @@ impl FlashBlocks {
         let coldest = |threshold| Coldest::new(groups, per_group, threshold);
         FlashBlocks {
             table: BlockTable::new(all, narrow),
-            free: FreeBlocks::new(groups, rules.gcs, per_group, rules.levels_wear),
+            free: FreeBlocks::new(
+                (groups, rules.gcs),
+                (per_group, rules.slc_blocks.unwrap_or(0)),
+                rules.levels_wear,
+            ),
             lists: Buckets::new(cell_count, shape.places),
             cells,
             chooser: VictimChooser::new(rules.policy, rules.seed, rules.choices),
             stamps: uses_age.then(|| FirstTouch::new(all, 0)),
+            closed: rules.slc_blocks.map(|_| FirstTouch::new(all, 0)),
+            closings: 0,
             coldest: rules.wear_threshold.map(coldest),
             collects: rules.collects,
             shape,
@@ -145,6 +157,26 @@ impl FlashBlocks {
         self.table.wrote(block, data, others)
     }
 
+    /// The last unit of a block is queued.
+    pub fn note_closed(&mut self, block: u32) {
+        if let Some(closed) = &mut self.closed {
+            self.closings += 1;
+            *closed.at(block.into()) = self.closings;
+        }
+    }
+
+    /// Of the full blocks of these cells that with the fewest valid places, of equals the one that was closed first.
+    pub fn fewest_closed_first(&self, cells: UnitMembers) -> Option<u32> {
+        let closed = self.closed.as_ref()?;
+        let first = |cell| {
+            let valid = self.lists.lowest(cell)?;
+            let block = self.lists.first(cell, valid)?;
+            Some((valid, closed.get(block.into()), block))
+        };
+        let first = cells.iter().filter_map(first).min()?;
+        Some(first.2)
+    }
+
     /// The next free block of its group was written whole, with its last data as those of page `last` of a fill.
     pub fn fill(&mut self, block: u32, last: u32) {
         let taken = self.take(self.shape.group_of(block));
@@ -156,6 +188,10 @@ impl FlashBlocks {
         let others = self.shape.places - self.data;
         self.wrote(block, self.data, others);
         self.programmed = u64::from(last) + 1;
+        if let Some(closed) = &mut self.closed {
+            *closed.at(block.into()) = self.programmed;
+            self.closings = self.closings.max(self.programmed);
+        }
         self.filled(block);
     }
 
@@ -166,7 +202,8 @@ impl FlashBlocks {
             return;
         }
         let (cell, row) = (self.cell_of(block), self.row(block));
-        self.lists.insert(cell, block, row.valid(), &mut self.table);
+        let tables = (&mut self.table, &self.closed);
+        self.lists.insert(cell, block, row.valid(), tables);
         self.stamp(block);
         if let Some(coldest) = &mut self.coldest {
             coldest.filled(block, row.erases());
@@ -180,7 +217,8 @@ impl FlashBlocks {
         if row.is_listed() {
             let valid = row.valid() + 1;
             let cell = self.cell_of(block);
-            self.lists.lower(cell, block, valid, &mut self.table);
+            let tables = (&mut self.table, &self.closed);
+            self.lists.lower(cell, block, valid, tables);
             self.stamp(block);
         }
     }

@@ -23,10 +23,12 @@ pub struct BlockCounts {
 }
 
 impl FlashBlocks {
-    /// Writes how full all blocks are to `out`. Groups come in the order of `key`; `open` are the blocks written now.
+    /// Writes how full all blocks are to `out`. Groups come in the order of `key`; `open` are the blocks written now. Of a
+    /// block so many places that count as written are none that it has.
     pub fn states<K: Ord>(
         &self,
         key: impl Fn(u32) -> K,
+        lacks: impl Fn(u32) -> u32,
         open: impl Iterator<Item = u32>,
         out: &mut BlockStates,
     ) {
@@ -46,7 +48,7 @@ impl FlashBlocks {
                 let row = self.row(from + index);
                 out.counts[(to + index) as usize] = BlockCounts {
                     valid: row.valid(),
-                    written: row.written(),
+                    written: row.written() - lacks(from + index),
                 };
             }
         }

@@ -92,6 +92,8 @@ impl Coldest {
 pub struct Wear {
     /// (erases, blocks erased so often), ascending.
     pub blocks_by_erases: Vec<(u32, u64)>,
+    /// With an SLC cache: (erases of native blocks, of the same in SLC mode, blocks erased so often), ascending.
+    pub blocks_by_modes: Vec<(u32, u32, u64)>,
 }
 
 impl FlashBlocks {
@@ -117,6 +119,7 @@ impl FlashBlocks {
         }
         Wear {
             blocks_by_erases: counts.into_iter().filter(|row| row.1 > 0).collect(),
+            blocks_by_modes: Vec::new(),
         }
     }
 }

@@ -141,7 +141,7 @@ impl FlashMap for PageMap {
     fn block_states(&self, out: &mut BlockStates) {
         let chip = |plane| self.groups.row(plane).chip;
         let open = self.frontiers.open_blocks();
-        self.places.blocks.states(chip, open, out);
+        self.places.blocks.states(chip, |_| 0, open, out);
     }
 
     fn memory_bytes(&self) -> u64 {

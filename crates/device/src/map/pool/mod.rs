@@ -238,6 +238,7 @@ impl BlockPool {
         };
         let cells = BlockCells::OfBlocks(vec![NORMAL; blocks as usize], 2);
         let rules = BlockRules {
+            slc_blocks: None,
             shape: UnitShape::new(&one_plane, 1, 1, false, false),
             gcs: 1,
             data: pages,

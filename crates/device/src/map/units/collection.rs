@@ -1,6 +1,6 @@
 //! Which blocks of a drive are collected, and what of them is wanted (D-6, D-11).
 
-use super::{CollectPace, ToMove, UnitMap, UnitMembers};
+use super::{CollectPace, ToMove, UnitMap};
 use destage_types::ChipId;
 
 impl UnitMap {
@@ -36,25 +36,28 @@ impl UnitMap {
 
     /// The block that a GC unit collects next, if any gains a place.
     pub fn victim(&mut self, gc: u32) -> Option<u32> {
-        let groups = self.groups_of_gc(gc);
-        self.places.blocks.victim((groups, UnitMembers::only(gc)))
+        let (groups, cells) = (self.groups_of_gc(gc), self.collected_cells(gc));
+        self.places.blocks.victim((groups, cells))
     }
 
     /// Collecting a block begins: it is no candidate any more.
     pub fn begin_collection(&mut self, block: u32) {
         self.places.blocks.begin_collection(block);
+        self.slc_leaves(block, true);
     }
 
     /// Collecting a block ends before all its data were moved: it is a candidate again.
     pub fn give_up_collection(&mut self, block: u32) {
         self.places.blocks.filled(block);
+        self.slc_leaves(block, false);
     }
 
     /// The next read of a block that has wanted data, from number `turn` on; as many as a block has if there is none.
     pub fn next_read(&self, block: u32, turn: u32) -> u32 {
         let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
-        let mut turns = turn..self.shape.reads();
-        turns.find(wanted).unwrap_or(self.shape.reads())
+        let reads = self.reads_of(block);
+        let mut turns = turn..reads;
+        turns.find(wanted).unwrap_or(reads)
     }
 
     /// The wanted places of a read of a block.
@@ -72,28 +75,36 @@ impl UnitMap {
         under_way: Option<(u32, u32)>,
         moving: impl FnOnce(&UnitMap) -> u32,
     ) -> Option<ToMove> {
-        let reads = self.shape.reads();
-        let (block, read, moving) = match under_way.filter(|&(_, read)| read < reads) {
+        let goes_on = |&(block, read): &(u32, u32)| read < self.reads_of(block);
+        let (block, read, moving) = match under_way.filter(goes_on) {
             Some((block, read)) => (block, read, moving(self)),
             None => (self.victim(gc)?, 0, 0),
         };
         Some(ToMove {
             valid: (self.valid_in(block) - moving).into(),
-            places: ((reads - read) * self.shape.read_places()).into(),
+            // An SLC block is as much room as a native one.
+            places: ((self.reads_of(block) - read)
+                * self.shape.read_places()
+                * self.divisor_of(block))
+            .into(),
         })
     }
 
     /// All places of a block were moved or have lost their data: it waits for programs and its erase.
     pub fn collected(&mut self, block: u32) {
-        let gc = self.gc_of_block(block);
-        self.awaiting[gc as usize] += 1;
+        if !self.is_static(block) {
+            let gc = self.gc_of_block(block);
+            self.awaiting[gc as usize] += 1;
+        }
     }
 
     /// The erase of a collected block has ended.
     pub fn erased(&mut self, block: u32) {
-        let gc = self.gc_of_block(block);
-        self.awaiting[gc as usize] -= 1;
+        if !self.is_static(block) {
+            let gc = self.gc_of_block(block);
+            self.awaiting[gc as usize] -= 1;
+        }
         *self.programmed.at(u64::from(block)) = 0;
-        self.places.blocks.release(block);
+        self.erased_in_mode(block);
     }
 }

@@ -1,5 +1,6 @@
 //! Where the next units of a drive go: open blocks and open units of its frontiers (D-2, D-3, D-11, D-12).
 
+use super::slc::NextBlock;
 use super::{NO_BLOCK, UnitMap, UnitMembers, UnitPlace, UnitStream};
 use destage_types::Lpn;
 
@@ -88,7 +89,10 @@ impl UnitMap {
     pub fn is_stuck(&self, frontier: u32) -> bool {
         let free = self.free_blocks(self.gc_of(frontier));
         match self.needs_block(UnitStream::Host, frontier) {
-            true => free <= self.gc_low || !self.has_block(frontier),
+            true => {
+                (free <= self.gc_low || !self.has_block(frontier))
+                    && self.next_block(frontier).is_none()
+            }
             false => self.shared && free < self.gc_low,
         }
     }
@@ -96,17 +100,17 @@ impl UnitMap {
     /// Has the open block room for a unit on the frontier? Only a block with parts may have none.
     fn has_place(&self, stream: UnitStream, frontier: u32) -> bool {
         let open_block = &self.open_blocks[self.open_block_of(stream, frontier)];
-        open_block.opened[self.part_of(frontier)] < self.shape.part_places()
+        open_block.opened[self.part_of(frontier)] < self.part_places_of(open_block.block)
     }
 
     /// Is there a block that the frontier can take?
-    fn has_block(&self, frontier: u32) -> bool {
+    pub(super) fn has_block(&self, frontier: u32) -> bool {
         let groups = self.groups_of(frontier);
         self.places.blocks.next_turn(groups, 0).is_some()
     }
 
     /// Groups whose blocks a frontier fills.
-    fn groups_of(&self, frontier: u32) -> UnitMembers {
+    pub(super) fn groups_of(&self, frontier: u32) -> UnitMembers {
         match self.shape.parts {
             1 => self.groups.of_frontier(frontier),
             _ => UnitMembers::only(0),
@@ -174,7 +178,7 @@ impl UnitMap {
     pub fn taken(&self, stream: UnitStream, frontier: u32) -> u32 {
         let at = &self.open_units[self.open_unit_of(stream, frontier)];
         match at.open {
-            true => (at.next - 1) % self.shape.unit() + 1,
+            true => (at.next - 1) % self.unit_of_block(at.block) + 1,
             false => 0,
         }
     }
@@ -184,12 +188,12 @@ impl UnitMap {
         if self.is_open(stream, frontier) {
             return true;
         }
-        let stuck = stream == UnitStream::Host && self.is_stuck(frontier);
-        !stuck
-            && match self.needs_block(stream, frontier) {
-                true => self.has_block(frontier),
-                false => self.has_place(stream, frontier),
-            }
+        let host = stream == UnitStream::Host;
+        match self.needs_block(stream, frontier) {
+            true if host => self.next_block(frontier).is_some(),
+            true => self.has_block(frontier),
+            false => !(host && self.is_stuck(frontier)) && self.has_place(stream, frontier),
+        }
     }
 
     /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
@@ -200,7 +204,9 @@ impl UnitMap {
     pub fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
         let (block, place, full) = self.take_place(stream, frontier);
         self.places.write(lpn, place as u32);
-        self.places.blocks.wrote(block, 1, 0);
+        if self.places.blocks.wrote(block, 1, 0) {
+            self.close_block(block);
+        }
         full
     }
 
@@ -209,8 +215,8 @@ impl UnitMap {
         if !self.is_open(stream, frontier) {
             self.open_unit(stream, frontier);
         }
-        let unit = self.shape.unit();
         let open = self.open_unit_of(stream, frontier);
+        let unit = self.unit_of_block(self.open_units[open].block);
         let at = &mut self.open_units[open];
         let place = at.next;
         at.next += 1;
@@ -232,18 +238,20 @@ impl UnitMap {
         }
         let (open_block, part) = (self.open_block_of(stream, frontier), self.part_of(frontier));
         let part_places = self.shape.part_places();
+        let block = self.open_blocks[open_block].block;
+        let (most, places) = (self.part_places_of(block), self.unit_of_block(block));
         let at = &mut self.open_blocks[open_block];
         let unit = OpenUnit {
             block: at.block,
             next: part as u32 * part_places + at.opened[part],
             open: true,
         };
-        at.opened[part] += self.shape.unit();
-        if at.opened.iter().all(|&opened| opened == part_places) {
+        at.opened[part] += places;
+        if at.opened.iter().all(|&opened| opened == most) {
             at.block = NO_BLOCK;
         }
         let place = self.shape.first(unit.block) + u64::from(unit.next);
-        self.under_way.insert(self.shape.unit_of(place));
+        self.under_way.insert(self.unit_number(unit.block, place));
         let open = self.open_unit_of(stream, frontier);
         self.open_units[open] = unit;
         let mut order = self.frontier_order.iter();
@@ -253,28 +261,46 @@ impl UnitMap {
 
     fn take_block(&mut self, stream: UnitStream, frontier: u32) {
         let open_block = self.open_block_of(stream, frontier);
+        let next = match stream {
+            UnitStream::Host => self.next_block(frontier),
+            UnitStream::Collector => None,
+        };
+        let (block, in_slc) = match next {
+            Some(NextBlock::Static) => (self.take_static(frontier), true),
+            Some(NextBlock::Free { slc }) => (self.take_free(open_block, frontier), slc),
+            None => (self.take_free(open_block, frontier), false),
+        };
+        self.open_in_mode(block, in_slc);
+        let row = &mut self.open_blocks[open_block];
+        row.block = block;
+        row.opened.fill(0);
+    }
+
+    /// Takes a free block for a frontier, of its groups in turn.
+    fn take_free(&mut self, open_block: usize, frontier: u32) -> u32 {
         let groups = self.groups_of(frontier);
         let (row, blocks) = (&mut self.open_blocks[open_block], &mut self.places.blocks);
         let turn = blocks.next_turn(groups, row.turn);
         let turn = turn.expect("the caller has seen that there is a free block");
-        let block = blocks.take(groups.at(turn));
-        row.block = block.expect("a group counts its free blocks");
-        row.opened.fill(0);
         row.turn = (turn + 1) % groups.count();
+        let block = blocks.take(groups.at(turn));
+        block.expect("a group counts its free blocks")
     }
 
     /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
     pub fn close(&mut self, stream: UnitStream, frontier: u32) -> Option<(UnitPlace, u32)> {
-        let unit = self.shape.unit();
         let open = self.open_unit_of(stream, frontier);
-        let at = &mut self.open_units[open];
-        if !at.open {
+        if !self.open_units[open].open {
             return None;
         }
+        let unit = self.unit_of_block(self.open_units[open].block);
+        let at = &mut self.open_units[open];
         at.open = false;
         let (block, first) = (at.block, at.next / unit * unit);
         let padded = first + unit - at.next;
-        self.places.blocks.wrote(block, 0, padded);
+        if self.places.blocks.wrote(block, 0, padded) {
+            self.close_block(block);
+        }
         Some((UnitPlace { block, first }, padded))
     }
 }

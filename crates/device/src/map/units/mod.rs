@@ -9,6 +9,7 @@ mod frontiers;
 mod pace;
 mod precondition;
 mod query;
+pub(super) mod slc;
 
 use super::blocks::{BlockCells, BlockRules, FlashBlocks, NO_BLOCK};
 use super::divisor::Divisor;
@@ -22,6 +23,7 @@ use super::unit_set::UnitSet;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcStreams};
 use destage_types::{ChipId, Lpn, PlaneId};
 use frontiers::{OpenBlock, OpenUnit};
+use slc::SlcCache;
 
 pub use pace::{CollectPace, ToMove};
 pub use precondition::CollectorBefore;
@@ -71,6 +73,7 @@ pub struct UnitMap {
     gc_low: u64,
     frontier_unit: FlashUnit,
     pace: CollectPace,
+    slc: Option<SlcCache>,
     dynamic: bool,
     /// Of preconditioning: the frontier that is filled, the collectors of GC units, what a read of theirs holds, and GC
     /// units that have collected.
@@ -114,7 +117,17 @@ impl UnitMap {
             wear_threshold: None,
             ..BlockRules::new(config, 0, true, seed)
         };
-        let blocks = FlashBlocks::new(rules, BlockCells::OfGroups(Divisor::new(groups.gcs)));
+        let slc = SlcCache::new(config, groups.gcs);
+        let cells = match &slc {
+            None => BlockCells::OfGroups(Divisor::new(groups.gcs)),
+            Some(_) => {
+                let all = shape.all_blocks();
+                let native = (0..all).map(|block| groups.gcs + shape.group_of(block) % groups.gcs);
+                BlockCells::OfBlocks(native.collect(), slc::CELLS * groups.gcs)
+            }
+        };
+        let blocks = FlashBlocks::new(rules, cells);
+        let least_unit = config.least_host_unit();
         UnitMap {
             places: PlaceMap::new(config.logical_pages(), blocks),
             shared,
@@ -124,11 +137,12 @@ impl UnitMap {
             last_frontier: [frontier_order.len() - 1; 2],
             frontier_order,
             programmed: FirstTouch::new(u64::from(shape.all_blocks()), 0),
-            under_way: UnitSet::new(all_places / u64::from(shape.unit())),
+            under_way: UnitSet::new(all_places / u64::from(least_unit)),
             awaiting: vec![0; gcs],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
             pace: CollectPace::new(config, &shape),
+            slc,
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
             collectors: vec![CollectorBefore::default(); gcs],
@@ -156,23 +170,37 @@ impl UnitMap {
         self.places.written_to(place as u32)
     }
 
+    /// Number of the unit of a place in [`UnitMap::under_way`].
+    #[inline]
+    fn unit_number(&self, block: u32, place: u64) -> u64 {
+        match &self.slc {
+            None => self.shape.unit_of(place),
+            Some(slc) if slc.holds(block) => place / u64::from(self.shape.read_places()),
+            Some(_) => self.shape.unit_of(place) * u64::from(self.shape.pages),
+        }
+    }
+
     /// Has the program of a place ended?
     #[inline]
     pub fn is_programmed(&self, place: u64) -> bool {
         let block = self.shape.block(place);
-        u32::from(self.programmed.get(u64::from(block))) == self.shape.places
-            || !self.under_way.contains(self.shape.unit_of(place))
+        u32::from(self.programmed.get(u64::from(block))) == self.places_of_block(block)
+            || !self.under_way.contains(self.unit_number(block, place))
     }
 
     /// The program of a unit has ended.
     pub fn program_ended(&mut self, unit: UnitPlace) {
         let place = self.shape.first(unit.block) + u64::from(unit.first);
-        let number = self.shape.unit_of(place);
+        let number = self.unit_number(unit.block, place);
         debug_assert!(self.under_way.contains(number), "a unit ends once");
         self.under_way.remove(number);
+        let (places, all) = (
+            self.unit_of_block(unit.block),
+            self.places_of_block(unit.block),
+        );
         let programmed = self.programmed.at(u64::from(unit.block));
-        *programmed += self.shape.unit() as u16;
-        if u32::from(*programmed) == self.shape.places {
+        *programmed += places as u16;
+        if u32::from(*programmed) == all {
             self.places.blocks.filled(unit.block);
         }
     }

@@ -30,7 +30,8 @@ impl Preconditioning for UnitMap {
             false => (self.shape.per_page, &self.spread[..]),
         };
         let of_gc = u64::from(self.groups_of_gc(0).count());
-        let most = u64::from(self.shape.blocks).saturating_sub(self.gc_low.div_ceil(of_gc));
+        let native = u64::from(self.shape.blocks - self.static_of_group());
+        let most = native.saturating_sub(self.gc_low.div_ceil(of_gc));
         FillInOrder::new((&self.shape, &self.groups), order, 0, pages, most)
     }
 

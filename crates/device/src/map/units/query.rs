@@ -1,6 +1,6 @@
 //! Questions about the state of a mapping.
 
-use super::{NO_BLOCK, UnitMap, UnitMembers, UnitStream};
+use super::{NO_BLOCK, UnitMap, UnitStream};
 use crate::map::places::PlaceMap;
 use crate::map::precondition::CollectionBefore;
 use crate::map::{BlockStates, FlashMap, Wear};
@@ -26,7 +26,15 @@ impl FlashMap for UnitMap {
 
     fn wear(&self) -> Wear {
         let weight = self.shape.planes * self.shape.parts;
-        self.places.blocks.wear(weight, std::iter::empty())
+        let wear = self.places.blocks.wear(weight, std::iter::empty());
+        Wear {
+            blocks_by_modes: self.wear_by_modes(weight),
+            ..wear
+        }
+    }
+
+    fn slc_blocks_in_use(&self) -> Option<u64> {
+        self.slc_in_use()
     }
 
     /// In mapping units. A unit counts as written when it is handed over.
@@ -37,7 +45,11 @@ impl FlashMap for UnitMap {
         let open = filled.chain(units.map(|unit| unit.block));
         let open = open.filter(|&block| block != NO_BLOCK);
         let die = |group| group % self.shape.dies;
-        self.places.blocks.states(die, open, out);
+        let lacks = |block| match self.is_slc(block) {
+            true => self.shape.places - self.places_of_block(block),
+            false => 0,
+        };
+        self.places.blocks.states(die, lacks, open, out);
     }
 
     fn chip_free_pages(&self, chip: ChipId) -> u64 {
@@ -55,12 +67,15 @@ impl FlashMap for UnitMap {
             let open = &self.open_units[frontier as usize];
             let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
             let of_unit = match open.open {
-                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
+                true => open.next.next_multiple_of(self.unit_of_block(open.block)) - open.next,
                 false => 0,
             };
             match open_block.block {
                 NO_BLOCK => of_unit,
-                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
+                block => {
+                    let opened = open_block.opened[self.part_of(frontier)];
+                    of_unit + self.part_places_of(block) - opened
+                }
             }
         });
         left.map(u64::from).sum()
@@ -77,7 +92,7 @@ impl FlashMap for UnitMap {
 
     fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
         let gcs = self.groups.gcs_of_chip(chip).iter();
-        let fewest = gcs.filter_map(|gc| self.places.blocks.fewest_valid(UnitMembers::only(gc)));
+        let fewest = gcs.filter_map(|gc| self.places.blocks.fewest_valid(self.collected_cells(gc)));
         fewest.min().unwrap_or(0).into()
     }
 
@@ -86,6 +101,7 @@ impl FlashMap for UnitMap {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes()
+        let slc = self.slc.as_ref().map_or(0, |slc| slc.bytes());
+        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes() + slc
     }
 }

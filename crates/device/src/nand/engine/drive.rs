@@ -38,6 +38,8 @@ pub struct DriveOp<'a> {
     pub gate: Option<u32>,
     /// Ends for which it waits beside: see [`Nand::release`].
     pub waits: u32,
+    /// Is it a read that is never repeated?
+    pub reads_once: bool,
 }
 
 /// [`DriveOp`] of an operation that waits or has grants to come.
@@ -46,6 +48,7 @@ struct OpenOp {
     grants: Vec<u64>,
     gate: Option<u32>,
     waits: u32,
+    reads_once: bool,
 }
 
 /// The grants of the operation that a lane runs.
@@ -93,7 +96,8 @@ impl DriveQueues {
     }
 
     fn add(&mut self, op: &DriveOp<'_>) -> u32 {
-        if op.grants.len() < 2 && op.gate.is_none() && op.waits == 0 {
+        let marked = op.reads_once && !self.retries.is_empty();
+        if op.grants.len() < 2 && op.gate.is_none() && op.waits == 0 && !marked {
             return NONE;
         }
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -105,7 +109,7 @@ impl DriveQueues {
         if op.grants.len() > 1 {
             row.grants.extend_from_slice(op.grants);
         }
-        (row.gate, row.waits) = (op.gate, op.waits);
+        (row.gate, row.waits, row.reads_once) = (op.gate, op.waits, op.reads_once);
         slot
     }
 
@@ -286,6 +290,8 @@ impl Nand {
     /// An operation starts on lane `l`.
     pub(super) fn begin_of_drive(&mut self, l: usize, entry: &mut WaitingOp) {
         let Some(drive) = &mut self.drive else { return };
+        let open = drive.ops.get(entry.of_drive as usize);
+        let reads_once = open.is_some_and(|op| op.reads_once);
         drive.granting[l] = Granting {
             op: entry.of_drive,
             done: 0,
@@ -295,7 +301,7 @@ impl Nand {
             drive.grants_end(l);
         }
         match (entry.kind, entry.class) {
-            (OpKind::Read, _) if !drive.retries.is_empty() => {
+            (OpKind::Read, _) if !drive.retries.is_empty() && !reads_once => {
                 let drawn = drive.rng.next_53();
                 let again = drive.retries.iter().take_while(|retry| drawn < retry.up_to);
                 entry.array += again.map(|retry| retry.time).sum::<u64>();
