@@ -266,6 +266,17 @@ counters! {
         /// Mapping units of padding in program units that were closed before they were full.
         padded_places: Flash,
     }
+    /// Those of a device with an SLC cache.
+    slc: "Only with an SLC cache." {
+        /// Mapping units of the host that went to SLC blocks.
+        slc_host_places: Flash,
+        /// Mapping units moved out of SLC blocks, among those of garbage collection.
+        folded_places: Flash,
+        /// Programs of units in SLC blocks, each of one page in each plane of a unit.
+        slc_programs: Flash,
+        /// Block erases in SLC mode, among all.
+        slc_erases: Flash,
+    }
     /// Those of a device on which reads suspend other operations.
     suspends: "Only with a device that suspends." {
         /// How often reads of the host suspended erases.

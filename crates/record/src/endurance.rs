@@ -24,6 +24,35 @@ pub struct Endurance {
     /// Years of 365.25 days until then, at the bytes that the host wrote in `utilisation.elapsed_ns`.
     /// Null as `tbw_bytes`, or if no time passed.
     pub years: Option<f64>,
+    /// Life used since the device was new, in rated cycles: with an SLC cache the erases of a block in each mode / the
+    /// cycles of that mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_used: Option<LifeUsed>,
+}
+
+/// Life used, 1 for all rated cycles.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct LifeUsed {
+    /// Of the most worn block.
+    pub worst: f64,
+    /// Mean over the blocks.
+    pub mean: f64,
+}
+
+impl LifeUsed {
+    /// That of blocks which have so many rated cycles as native ones and in SLC mode, from (native erases, erases in SLC mode,
+    /// blocks erased so often).
+    pub fn new([native, slc]: [u32; 2], blocks: &[(u32, u32, u64)]) -> Option<LifeUsed> {
+        let of = |row: &(u32, u32, u64)| {
+            f64::from(row.0) / f64::from(native) + f64::from(row.1) / f64::from(slc)
+        };
+        let all: u64 = blocks.iter().map(|row| row.2).sum();
+        let sum: f64 = blocks.iter().map(|row| of(row) * row.2 as f64).sum();
+        Some(LifeUsed {
+            worst: blocks.iter().map(of).reduce(f64::max)?,
+            mean: sum / all as f64,
+        })
+    }
 }
 
 /// The rating of a device.
@@ -56,6 +85,7 @@ impl Endurance {
             erase_cv: ratio(erases.std, erases.mean),
             tbw_bytes,
             years: seconds.and_then(|(bytes, rate)| ratio(bytes / YEAR_S, rate)),
+            life_used: None,
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct SeriesRow {
     pub dirty_pages: u64,
     /// Metadata of the scheme in bytes at the end of the interval.
     pub meta_bytes: u64,
+    /// Blocks in SLC mode that are not free at the end of the interval; null without an SLC cache.
+    pub slc_blocks: Option<u64>,
     /// Req-block: pages in IRL at the end of the interval, null for other schemes.
     pub irl: Option<u64>,
     /// Req-block: pages in SRL.

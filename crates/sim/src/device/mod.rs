@@ -45,6 +45,18 @@ use destage_record::scene::SceneGeometry;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
 use smallvec::SmallVec;
 
+/// Since when there is no command inside a device, as its host's side says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum HostRest {
+    /// There is no host's side: commands are requests.
+    #[default]
+    OfRequests,
+    /// There are some.
+    Inside,
+    /// Since then.
+    Since(Nanos),
+}
+
 /// The part that all devices have, with their mapping.
 pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
     pub(crate) nand: Nand,
@@ -65,6 +77,7 @@ pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
     pub(crate) dynamic: bool,
     /// Which versions of pages are on flash.
     pub(crate) versions: Durability,
+    pub(crate) host_rest: HostRest,
     /// Recorder of a timeline, if one is asked for.
     pub(crate) timeline: Option<Box<TimelineRecorder>>,
     /// Is only the result asked for, and nothing before the end?
@@ -88,6 +101,7 @@ impl<M: FlashMap> DeviceCore<M> {
             costs: Costs::new(config),
             dynamic: config.allocation == Allocation::Dynamic,
             versions: Durability::default(),
+            host_rest: HostRest::default(),
             timeline: None,
             unobserved: false,
             before: Before::default(),
@@ -124,6 +138,15 @@ impl<M: ?Sized> DeviceCore<M> {
         self.now = now;
         self.requests.begin(index, op, now);
         self.waits.advance(now);
+    }
+
+    /// Since when there is no command inside the device, if there is none.
+    pub(crate) fn at_rest_since(&self) -> Option<Nanos> {
+        match self.host_rest {
+            HostRest::OfRequests => self.requests.at_rest_since(),
+            HostRest::Inside => None,
+            HostRest::Since(time) => Some(time),
+        }
     }
 
     /// Writes with FUA come, which wait for programs of their pages.

@@ -29,6 +29,8 @@ pub(crate) struct Requests {
     pub evict_wait: EvictWait,
     evict_wait_read: EvictWaitRead,
     pub completed: Completed,
+    /// When the last of those that are complete was.
+    last_end: Nanos,
 }
 
 impl Requests {
@@ -43,6 +45,7 @@ impl Requests {
             evict_wait: config.evict_wait,
             evict_wait_read: config.evict_wait_read,
             completed: Completed::new(t_dram),
+            last_end: Nanos::ZERO,
         }
     }
 
@@ -137,6 +140,11 @@ impl Requests {
         self.rows[row].from = now;
     }
 
+    /// Since when all requests are complete, if they are.
+    pub fn at_rest_since(&self) -> Option<Nanos> {
+        (!self.any()).then_some(self.last_end)
+    }
+
     /// Is any request not complete?
     pub fn any(&self) -> bool {
         self.rows.rows().next().is_some()
@@ -155,6 +163,7 @@ impl Requests {
         request.waiting -= 1;
         if request.waiting == 0 {
             let done = self.rows.remove(row).so_far;
+            self.last_end = self.last_end.max(done.complete);
             self.completed.add(done);
         }
     }

@@ -97,6 +97,7 @@ impl Flash for Drive {
     }
 
     fn stop_background(&mut self, _queued: &[u32]) {
+        self.stop_folding();
         self.collectors.stop();
     }
 
@@ -119,6 +120,9 @@ impl Flash for Drive {
 
     fn wait_for_room(&mut self, lpn: Lpn) {
         self.wanted = Some(lpn);
+        if self.folding.is_some() {
+            self.collectors.look_at_all();
+        }
     }
 
     fn is_stalled(&self) -> bool {

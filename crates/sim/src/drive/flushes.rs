@@ -42,7 +42,7 @@ impl Drive {
         let shape = self.core.map.shape();
         let first = shape.first(unit.place.block) + u64::from(unit.place.first);
         let taken = match unit.queued {
-            true => shape.unit() - unit.padded,
+            true => self.core.map.unit_of_block(unit.place.block) - unit.padded,
             false => self.core.map.taken(unit.stream, unit.frontier),
         };
         first..first + u64::from(taken)

@@ -7,7 +7,7 @@
 //! - `open_units`: units that are open, queued or running;
 //! - `waiting`: what no frontier can take yet;
 //! - `flushes`: what FLUSH and FUA wait for;
-//! - `collect`: collection that is paced by a debt;
+//! - `collect`: collection that is paced by a debt, and when data leave the SLC cache;
 //! - `reads`: what a request misses in one page is one read;
 //! - `flash`: what the cache asks for;
 //! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
@@ -30,7 +30,7 @@ use crate::device::DeviceCore;
 use crate::device::array::array_config;
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
-use collect::Collectors;
+use collect::{Collectors, Folding};
 use destage_device::config::{DeviceConfig, EvictWait, FrameRelease, RetryStep, Rewrite};
 use destage_device::map::{FlashMap, UnitMap, UnitStream};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
@@ -95,6 +95,8 @@ pub struct Drive {
     /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Collectors,
+    /// If there is an SLC cache.
+    folding: Option<Folding>,
     reads: reads::Reads,
     told: Told,
     bounded: bool,
@@ -106,7 +108,8 @@ pub struct Drive {
 
 impl Drive {
     /// A drive at rest at time 0, with its translation layer preconditioned.
-    pub fn new(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
+    pub fn new(config: &DeviceConfig, mut map: UnitMap, seed: u64) -> Drive {
+        map.start_slc();
         let shape = *map.shape();
         let unit = u64::from(shape.unit());
         let rules = DriveRules {
@@ -126,6 +129,7 @@ impl Drive {
             waiting: VecDeque::new(),
             wanted: None,
             collectors: Collectors::new(config, &map),
+            folding: Folding::new(config),
             reads: reads::Reads::new(config),
             told: Told::default(),
             bounded: config.is_bounded(),
@@ -145,6 +149,7 @@ impl Drive {
         }
         let pause = self.collectors.next_pause_end();
         let next = self.core.nand.next_event_time().min(pause);
+        let next = next.min(self.next_idle());
         match self.open.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
@@ -166,6 +171,7 @@ impl Drive {
             }
             self.core.now = at;
             self.collectors.end_pause(at);
+            self.come_to_rest();
             self.settle();
             if self.close_held() {
                 continue;
@@ -253,8 +259,12 @@ impl Drive {
     /// the bus, and `sectors` are moved.
     fn read_command(&self, place: u64, grants: &[u64], sectors: u32) -> FlashCommand {
         let (shape, costs) = (self.core.map.shape(), &self.core.costs);
+        let array = match self.slc_times(shape.block(place)) {
+            Some(slc) => Some(slc.read),
+            None => costs.read_time(shape.page_of_place(place)),
+        };
         FlashCommand {
-            array: costs.read_time(shape.page_of_place(place)),
+            array,
             ..FlashCommand::read(ChipId(shape.die_of(place)), Nanos(grants.iter().sum()), 0)
                 .planes(grants.len() as u32)
                 .bytes(costs.bytes(sectors))

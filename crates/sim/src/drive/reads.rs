@@ -176,6 +176,10 @@ impl Drive {
             in_order: self.reads.fifo,
             ..self.read_command(place, &grants, sectors)
         };
-        self.submit(what, command, &DriveOp::default(), |_| purpose);
+        let op = DriveOp {
+            reads_once: self.is_slc_place(place),
+            ..DriveOp::default()
+        };
+        self.submit(what, command, &op, |_| purpose);
     }
 }

@@ -307,3 +307,5 @@ fn a_layer_is_asked_when_reads_or_collection_end() {
     let run = run("awb(lru,depth=4)", 8, &filled, &requests);
     assert_eq!(run.done, [54_196, 11_000, 1_001_000]);
 }
+
+mod slc;

@@ -105,7 +105,7 @@ impl Drive {
     }
 
     /// The mapping unit that waits first for room, here or in the cache.
-    fn next_for_room(&self) -> Option<Lpn> {
+    pub(super) fn next_for_room(&self) -> Option<Lpn> {
         let mut waiting = self.waiting.iter();
         waiting.find_map(Waiting::lpn).or(self.wanted)
     }

@@ -39,6 +39,8 @@ impl Drive {
         }
         let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
+        let block = self.units[unit].place.block;
+        self.core.traffic.slc_host_places += u64::from(self.core.map.is_slc(block));
         let row = &mut self.units[unit];
         row.versions
             .extend(data.version.map(|name| (name, data.lpn)));
@@ -94,7 +96,7 @@ impl Drive {
         let shape = self.core.map.shape();
         let block = shape.block(place);
         let frames = match stream {
-            UnitStream::Host if self.bounded => shape.unit() as usize,
+            UnitStream::Host if self.bounded => self.core.map.unit_of_block(block) as usize,
             _ => 0,
         };
         let unit = self.units.add(ProgramUnit {
@@ -157,29 +159,44 @@ impl Drive {
         if host {
             self.open.due[frontier as usize] = None;
             self.units[unit].number = self.core.waits.begin();
-            self.owe(gc);
+            if !self.core.map.is_static(place.block) {
+                self.owe(gc);
+            }
             let writes_wait = self.core.requests.any_left_open();
-            let places = self.core.map.shape().unit();
+            let places = self.core.map.unit_of_block(place.block);
             (self.collectors).count_to_pause(places, self.core.now, writes_wait);
             self.unit_takes_versions(unit);
         }
         let shape = self.core.map.shape();
-        let pages = shape.unit_pages();
+        let pages = self.core.map.pages_of_unit(place.block);
         let first = shape.first(place.block) + u64::from(place.first);
         let costs = &self.core.costs;
         let bytes = costs.bytes(costs.page_sectors * pages);
+        let slc = self.slc_times(place.block);
+        let (array, transfer) = match slc {
+            Some(slc) => (
+                Some(slc.program),
+                Nanos(costs.transfer(costs.page_sectors).0 * u64::from(pages)),
+            ),
+            None => (
+                costs.program_time(shape.page_of_place(first)),
+                costs.flash.program_transfer,
+            ),
+        };
         let command = FlashCommand {
             class: if host { Class::Host } else { Class::Gc },
-            array: costs.program_time(shape.page_of_place(first)),
-            ..FlashCommand::program(ChipId(die), costs.flash.program_transfer, 0)
+            array,
+            ..FlashCommand::program(ChipId(die), transfer, 0)
                 .planes(pages)
                 .bytes(bytes)
         };
+        self.core.traffic.slc_programs += u64::from(slc.is_some());
         let grants = std::mem::take(&mut self.open.grants);
         let op = DriveOp {
-            grants: &grants,
+            grants: &grants[..pages as usize],
             gate: host.then_some(gc),
             waits: self.units[unit].reads,
+            reads_once: false,
         };
         let what = Use::Program { unit };
         let id = self.submit(what, command, &op, |drive| drive.purpose_of_unit(unit));
@@ -195,7 +212,7 @@ impl Drive {
         let request = row.waiters.first();
         Purpose {
             page: Some(row.lpn),
-            pages: self.core.map.shape().unit() - row.padded,
+            pages: self.core.map.unit_of_block(row.place.block) - row.padded,
             padding: Some(row.padded),
             ..match row.stream {
                 UnitStream::Host => Purpose {

@@ -174,6 +174,7 @@ impl Series {
             cached_pages: cache.frames().used() as u64,
             dirty_pages: cache.frames().dirty_slots().count() as u64,
             meta_bytes: cache.metadata_bytes(),
+            slc_blocks: (cache.device()).and_then(|device| device.map.slc_blocks_in_use()),
             irl: lists.as_ref().map(|l| l.irl),
             srl: lists.as_ref().map(|l| l.srl),
             drl: lists.as_ref().map(|l| l.drl),

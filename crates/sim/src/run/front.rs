@@ -19,6 +19,7 @@ pub(crate) use measures::HostSide;
 pub(crate) use parts::OwnedRequest;
 pub(crate) use passing::HostedCache;
 
+use crate::device::HostRest;
 use crate::device::backlog::ArrivalWatch;
 use crate::device::latency::LatencyTriple;
 use crate::device::slab::Slab;
@@ -94,6 +95,8 @@ pub(crate) struct Front {
     commands: Slab<Command>,
     streams: Streams,
     inside: u64,
+    /// When the last command left.
+    last_end: u64,
     /// FLUSHes before writes that have come to the cache and are not done.
     flushing: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
@@ -140,6 +143,7 @@ impl Front {
             commands: Slab::new(),
             streams: Streams::new(depth),
             inside: 0,
+            last_end: 0,
             flushing: 0,
             coming: BinaryHeap::new(),
             line: VecDeque::new(),
@@ -387,6 +391,7 @@ impl Front {
             timed: row.measured && !row.request.cleans(),
         });
         self.inside -= 1;
+        self.last_end = now;
         self.streams.end(row.stream);
         self.admit(row.stream, now);
         self.fetch(now);
@@ -396,6 +401,14 @@ impl Front {
     pub fn has_coming(&self) -> bool {
         let waits = !self.coming.is_empty() || !self.line.is_empty() || !self.streams.is_empty();
         waits || self.flushing > 0
+    }
+
+    /// Since when no command is inside the device.
+    pub fn rest(&self) -> HostRest {
+        match self.inside {
+            0 => HostRest::Since(Nanos(self.last_end)),
+            _ => HostRest::Inside,
+        }
     }
 
     /// Has everything that arrived ended?

@@ -13,8 +13,8 @@ use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{Ratios, SCHEMA};
 use destage_record::{
-    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo,
-    Throughput, TraceInfo, Utilisation,
+    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, LifeUsed, RatedFlash, ResultRecord,
+    RunInfo, Throughput, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -187,7 +187,12 @@ fn endurance(
     let elapsed = cache.device()?.busy_times().elapsed;
     let erases = EraseCounts::new(&state?.wear.blocks_by_erases);
     let page = spec.page.bytes();
-    Some(Endurance::new(flash, counts, page, elapsed, &erases))
+    let slc = device.rated_slc_cycles().unwrap_or(u32::MAX);
+    let modes = &state?.wear.blocks_by_modes;
+    Some(Endurance {
+        life_used: LifeUsed::new([flash.pe_cycles, slc], modes),
+        ..Endurance::new(flash, counts, page, elapsed, &erases)
+    })
 }
 
 /// Energy that the chips of `state` spent; `None` if the device knows no energies.

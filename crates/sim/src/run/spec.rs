@@ -266,6 +266,7 @@ impl RunSpec {
             timed: device.is_some(),
             region: self.cache_region().is_some(),
             units: device.is_some_and(|d| d.has_units()),
+            slc: device.is_some_and(|d| d.has_slc()),
             suspends: device.is_some_and(|d| d.suspend != Suspend::Off),
             modelled,
         }
@@ -381,7 +382,7 @@ impl RunSpec {
             Allocation::Static => device.host_frontiers(),
             _ => 1,
         };
-        let (unit, frames) = (device.shape().unit(), self.cache.0 / self.page.bytes());
+        let (unit, frames) = (device.least_host_unit(), self.cache.0 / self.page.bytes());
         if frames < u64::from(unit) * u64::from(frontiers) {
             return no(format!(
                 "buffer = bounded needs a unit of {unit} mapping units for each host frontier ({frontiers}), and the \

@@ -1,11 +1,12 @@
-//! The collector of a GC unit: its victim, the places on their way, and the blocks behind it.
+//! The collector of a GC unit: its victims, the places on their way, and the blocks behind them.
 
 /// The collector of a GC unit.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Collector {
     /// Places that it owes.
     pub owed: f64,
-    pub victim: Option<VictimBlock>,
+    /// Victims under way: one, or with an SLC cache one that folding passes over and one that collection does.
+    pub victims: Vec<VictimBlock>,
     /// Places that the read under way moves.
     pub reading: Vec<u64>,
     /// Places that were read and are not handed on, in order.
@@ -38,14 +39,24 @@ impl Collector {
         !self.waiting.is_empty()
     }
 
-    /// Gives up what is not collected. Gives the victim, whose places stay where they are.
-    pub fn give_up(&mut self) -> Option<u32> {
+    /// Is nothing on its way, no read, place, or erase? Programs are not looked at.
+    pub fn is_at_rest(&self) -> bool {
+        self.reading.is_empty() && self.moving.is_empty() && self.erasing.is_empty()
+    }
+
+    /// The victim under way that is this block.
+    pub fn victim(&mut self, block: u32) -> Option<&mut VictimBlock> {
+        (self.victims.iter_mut()).find(|victim| victim.block == block)
+    }
+
+    /// Gives up what is not collected. Gives the victims, whose places stay where they are.
+    pub fn give_up(&mut self) -> Vec<VictimBlock> {
         self.reading.clear();
         self.moving.clear();
         // Nor does a program of the host wait for what is owed, once a pause ends.
         self.owed = 0.0;
         self.burst = None;
-        self.victim.take().map(|victim| victim.block)
+        std::mem::take(&mut self.victims)
     }
 
     /// Places of a read were moved, all that are still wanted of it: they are to be handed on.
@@ -69,12 +80,12 @@ impl Collector {
 
     /// A program with places of a block has ended. Was it the last of a block that waits to be erased?
     pub fn program_ended(&mut self, block: u32) -> bool {
-        match &mut self.victim {
-            Some(victim) if victim.block == block => {
+        match self.victim(block) {
+            Some(victim) => {
                 victim.units -= 1;
                 false
             }
-            _ => count_down(&mut self.waiting, block),
+            None => count_down(&mut self.waiting, block),
         }
     }
 

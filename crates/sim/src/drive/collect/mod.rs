@@ -1,15 +1,18 @@
 //! Collection that is paced by a debt (D-6, D-11).
 //!
 //! - `burst`: when a collector that keeps programs of the host waiting may read;
+//! - `fold`: when data leave the SLC cache;
 //! - `collector`, `collectors`: the state of the collector of a GC unit, and of all;
 //! - `pause`: times at which programs of the host do not start.
 
 mod burst;
 mod collector;
 mod collectors;
+mod fold;
 mod pause;
 
 pub(super) use collectors::Collectors;
+pub(super) use fold::Folding;
 
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
@@ -18,6 +21,16 @@ use destage_device::map::{FlashMap, ToMove, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_record::timeline::TimelineCollection;
 use destage_types::{ChipId, Lpn};
+use fold::FoldCause;
+
+/// What a victim is read for.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    /// What the collector owes. Static SLC blocks are passed over.
+    Collect,
+    /// The SLC cache.
+    Fold,
+}
 
 impl Drive {
     /// Collection goes on where it was before the run.
@@ -38,8 +51,8 @@ impl Drive {
     pub(super) fn give_up_collecting(&mut self) {
         self.collectors.pace.on = false;
         for gc in 0..self.core.map.gc_units() {
-            if let Some(victim) = self.collectors.of(gc).give_up() {
-                self.core.map.give_up_collection(victim);
+            for victim in self.collectors.of(gc).give_up() {
+                self.core.map.give_up_collection(victim.block);
                 self.end_gc_state(gc);
             }
             self.core.nand.set_gate(gc, true);
@@ -62,15 +75,39 @@ impl Drive {
         collector.owed = owed.map_or(0.0, |owed| collector.owed + owed);
     }
 
-    /// What is still to be read of the victim under way, or else the next one.
+    /// What is still to be read of the victim under way, or else the next one. Static SLC blocks are passed over.
     fn places_to_move(&mut self, gc: u32) -> Option<ToMove> {
+        let victim = self.victim_of(gc, Task::Collect);
         let collector = self.collectors.of(gc);
-        let victim = collector.victim.as_ref();
+        let victim = victim.map(|at| &collector.victims[at]);
         let victim = victim.map(|victim| (victim.block, victim.read));
+        let block = victim.map(|victim| victim.0);
         self.core.map.to_move(gc, victim, |map| {
             let moving = collector.reading.iter().chain(&collector.moving);
-            moving.filter(|&&at| map.unit_at(at).is_some()).count() as u32
+            let wanted = moving.filter(|&&at| map.unit_at(at).is_some());
+            let shape = map.shape();
+            wanted.filter(|&&at| Some(shape.block(at)) == block).count() as u32
         })
+    }
+
+    /// The first victim under way that a task works on, as a place in the list.
+    fn victim_of(&mut self, gc: u32, task: Task) -> Option<usize> {
+        let map = &self.core.map;
+        let mut victims = self.collectors.of(gc).victims.iter();
+        victims.position(|victim| match task {
+            Task::Collect => !map.is_static(victim.block),
+            Task::Fold => map.is_slc(victim.block),
+        })
+    }
+
+    /// Places of static SLC blocks that are handed over use up room of native blocks (S-0.5).
+    fn owe_for_folded(&mut self, gc: u32) {
+        let to_move = self.places_to_move(gc);
+        let free = self.core.map.free_blocks(gc);
+        let pace = self.collectors.pace;
+        let owed = to_move.map(|to_move| pace.owed(1, free, to_move));
+        let collector = self.collectors.of(gc);
+        collector.owed = owed.map_or(0.0, |owed| collector.owed + owed);
     }
 
     /// The place of a mapping unit is about to become invalid: a collector at work looks at the block. Gives the place.
@@ -92,7 +129,7 @@ impl Drive {
         let Collectors { rows, pace, .. } = &self.collectors;
         let collector = &rows[gc as usize];
         pace.on
-            && (collector.victim.is_some()
+            && (!collector.victims.is_empty()
                 || collector.owed >= 1.0
                 || pace.is_due(self.core.map.free_blocks(gc))
                 || self.host_is_stuck(gc))
@@ -119,30 +156,68 @@ impl Drive {
                 }
                 continue;
             }
+            if let Some(victim) = self.take_finished(gc) {
+                self.finish(gc, victim);
+                continue;
+            }
             let forced = self.host_is_stuck(gc);
             let paid = self.collectors.of(gc).owed >= 1.0;
-            let owes = paid || forced;
             self.collectors.of(gc).paid = paid;
-            match self.collectors.of(gc).victim.take() {
-                Some(mut victim) => {
-                    victim.read = self.core.map.next_read(victim.block, victim.read);
-                    if victim.read == self.core.map.shape().reads() {
-                        self.finish(gc, victim);
-                    } else if owes && self.collectors.may_go_on(gc, &self.core.nand) {
-                        self.read_victim(gc, victim);
-                    } else {
-                        self.collectors.of(gc).victim = Some(victim);
-                        return self.collectors.end_burst(gc, &self.core.nand);
-                    }
-                }
-                None => {
-                    let due = self.collectors.pace.is_due(self.core.map.free_blocks(gc));
-                    if !(owes || due) || !self.next_victim(gc, owes, forced) {
-                        return self.collectors.end_burst(gc, &self.core.nand);
-                    }
-                }
+            let owes = paid || forced;
+            if !self.collect_on(gc, owes, forced) && !self.fold_on(gc) {
+                return self.collectors.end_burst(gc, &self.core.nand);
             }
         }
+    }
+
+    /// Takes a victim of which no place is still to be read.
+    fn take_finished(&mut self, gc: u32) -> Option<VictimBlock> {
+        let victims = &mut self.collectors.of(gc).victims;
+        let map = &self.core.map;
+        let at = victims.iter_mut().position(|victim| {
+            victim.read = map.next_read(victim.block, victim.read);
+            victim.read == map.reads_of(victim.block)
+        });
+        at.map(|at| victims.remove(at))
+    }
+
+    /// Collection goes on, if it has something to do.
+    fn collect_on(&mut self, gc: u32, owes: bool, forced: bool) -> bool {
+        match self.victim_of(gc, Task::Collect) {
+            Some(at) if owes => self.read_on(gc, at),
+            Some(_) => false,
+            None => {
+                let due = self.collectors.pace.is_due(self.core.map.free_blocks(gc));
+                (owes || due) && self.next_victim(gc, owes, forced)
+            }
+        }
+    }
+
+    /// Folding goes on, if it has something to do.
+    fn fold_on(&mut self, gc: u32) -> bool {
+        let Some(cause) = self.fold_cause(gc) else {
+            return false;
+        };
+        self.collectors.of(gc).paid = false;
+        if let Some(at) = self.victim_of(gc, Task::Fold) {
+            return self.read_on(gc, at);
+        }
+        let victim = self.fold_victim(gc, cause);
+        match victim {
+            Some(block) => self.begin_victim(gc, block),
+            None if cause == FoldCause::Wait => self.close_for_fold(gc),
+            None => {}
+        }
+        victim.is_some()
+    }
+
+    /// Reads on in a victim, as far as bursts let it.
+    fn read_on(&mut self, gc: u32, at: usize) -> bool {
+        let goes_on = self.collectors.may_go_on(gc, &self.core.nand);
+        if goes_on {
+            self.read_victim(gc, at);
+        }
+        goes_on
     }
 
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
@@ -172,9 +247,12 @@ impl Drive {
     /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
         let waits = self.collectors.of(gc).waits_for_programs();
-        if !waits || self.core.map.free_blocks(gc) <= self.core.map.gc_low() {
-            return;
+        if waits && self.core.map.free_blocks(gc) > self.core.map.gc_low() {
+            self.close_open_units_of_collector(gc);
         }
+    }
+
+    pub(super) fn close_open_units_of_collector(&mut self, gc: u32) {
         let frontiers: Vec<u32> = self.core.map.frontiers_of_gc(gc).collect();
         for frontier in frontiers {
             self.close(UnitStream::Collector, frontier);
@@ -200,7 +278,7 @@ impl Drive {
         for die in self.core.map.dies_of_gc(gc) {
             self.core.nand.begin_collection(die);
         }
-        self.collectors.of(gc).victim = Some(VictimBlock {
+        self.collectors.of(gc).victims.push(VictimBlock {
             block,
             read,
             units: 0,
@@ -214,26 +292,27 @@ impl Drive {
     }
 
     /// Reads the next pages of the victim that have wanted data.
-    fn read_victim(&mut self, gc: u32, mut victim: VictimBlock) {
-        let mut places = std::mem::take(&mut self.collectors.of(gc).reading);
-        places.extend(self.core.map.wanted_places(victim.block, victim.read));
-        let shape = *self.core.map.shape();
-        let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
+    fn read_victim(&mut self, gc: u32, at: usize) {
+        let collector = self.collectors.of(gc);
+        let mut places = std::mem::take(&mut collector.reading);
+        let victim = &mut collector.victims[at];
+        let (block, read) = (victim.block, victim.read);
         victim.read += 1;
+        places.extend(self.core.map.wanted_places(block, read));
+        let shape = *self.core.map.shape();
+        let first = shape.first(block) + u64::from(shape.read_at(read));
         let costs = &self.core.costs;
         let pages = places.chunk_by(|&one, &next| shape.page(one) == shape.page(next));
         let sectors = pages.map(|page| page.len() as u32 * costs.unit_sectors);
         let grants: Vec<u64> = sectors.map(|sectors| costs.transfer(sectors).0).collect();
         let moved = places.len() as u32;
         let sectors = moved * costs.unit_sectors;
-        let block = victim.block;
         self.core.traffic.flash_reads_gc += grants.len() as u64;
-        let collector = self.collectors.of(gc);
-        collector.reading = places;
-        collector.victim = Some(victim);
+        self.collectors.of(gc).reading = places;
         let command = self.read_command(first, &grants, sectors).class(Class::Gc);
         let op = DriveOp {
             grants: &grants,
+            reads_once: self.core.map.is_slc(block),
             ..DriveOp::default()
         };
         let purpose = Purpose {
@@ -263,7 +342,6 @@ impl Drive {
     /// Hands on what was read, as far as there is room for it.
     fn hand_on(&mut self, gc: u32) -> bool {
         let mut places = std::mem::take(&mut self.collectors.of(gc).moving);
-        let mut victim = self.collectors.of(gc).victim.take();
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.core.map.unit_at(place) {
@@ -274,11 +352,21 @@ impl Drive {
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
                 self.core.traffic.flash_writes_gc += 1;
-                if let Some(victim) = &mut victim
-                    && self.units[unit].victims.last() != Some(&victim.block)
-                {
-                    victim.units += 1;
-                    self.units[unit].victims.push(victim.block);
+                let victims = &mut self.units[unit].victims;
+                if victims.last() != Some(&block) {
+                    // They are erased in the order of their last places.
+                    let (before, victim) = (victims.len(), self.collectors.of(gc).victim(block));
+                    victims.retain(|&other| other != block);
+                    if let Some(victim) = victim.filter(|_| victims.len() == before) {
+                        victim.units += 1;
+                    }
+                    victims.push(block);
+                }
+                if self.core.map.is_slc(block) {
+                    self.core.traffic.folded_places += 1;
+                }
+                if self.core.map.is_static(block) {
+                    self.owe_for_folded(gc);
                 }
                 if self.units[unit].queued {
                     self.queue_program(unit);
@@ -288,9 +376,7 @@ impl Drive {
         }
         places.drain(..done);
         let all = places.is_empty();
-        let collector = self.collectors.of(gc);
-        collector.moving = places;
-        collector.victim = victim;
+        self.collectors.of(gc).moving = places;
         all
     }
 
@@ -319,8 +405,13 @@ impl Drive {
         self.collectors.of(gc).erase(block, shape.parts);
         for part in 0..shape.parts {
             self.core.traffic.erases += u64::from(shape.planes);
+            let slc = self.slc_times(block);
+            self.core.traffic.slc_erases += u64::from(shape.planes) * u64::from(slc.is_some());
             let place = shape.first(block) + u64::from(part * shape.part_places());
-            let command = FlashCommand::erase(ChipId(shape.die_of(place)), 0);
+            let command = FlashCommand {
+                array: slc.map(|slc| slc.erase),
+                ..FlashCommand::erase(ChipId(shape.die_of(place)), 0)
+            };
             let purpose = Purpose {
                 pages: shape.planes,
                 collection: Some(block.into()),

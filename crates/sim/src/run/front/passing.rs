@@ -86,6 +86,17 @@ pub(crate) trait HostedCache {
 
     /// Lets the commands into the cache that are due at `now`, and takes those that are done.
     fn let_in(&mut self, now: Nanos) -> Result<(), Self::Fault> {
+        let result = self.let_in_due(now);
+        let rest = self.served().front().map(Front::rest);
+        if let Some(rest) = rest
+            && let Some(device) = self.served_mut().cache.device_mut()
+        {
+            device.host_rest = rest;
+        }
+        result
+    }
+
+    fn let_in_due(&mut self, now: Nanos) -> Result<(), Self::Fault> {
         // At most instants the device alone does something.
         if self.next_at_front() > now && !self.served().has_completions() {
             return Ok(());
