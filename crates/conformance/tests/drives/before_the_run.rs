@@ -55,7 +55,11 @@ fn reads_are_as_fast_where_the_trace_placed_them_as_on_a_full_drive() {
         let device = EffectiveDevice::from_preset(preset, &[key]);
         device.expect("a legal device").into_config()
     };
-    let device: fn(&str, &str) -> DeviceConfig = if is_full() { whole } else { scaled };
+    let device: fn(&str, &str) -> DeviceConfig = if is_full() {
+        whole
+    } else {
+        |preset, before| scaled(preset, before, &[])
+    };
     for (number, preset) in (0..).zip(PRESETS) {
         for power in 0..=8u32 {
             // A third of the depths, other ones for each preset.

@@ -6,10 +6,11 @@ mod priced;
 mod schemes;
 mod settled;
 mod sheets;
+mod slc_cliffs;
 mod under_load;
 
 use destage_conformance::reference::drive::{
-    DriveConfig, DriveModel, DriveOp, DriveRequest, random_drive, random_load,
+    DriveConfig, DriveModel, DriveOp, DriveRequest, random_drive, random_load, random_slc_drive,
 };
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::is_full;
@@ -213,14 +214,26 @@ fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<()
             ));
         }
     }
-    let padded = record.counts.padded_places;
-    if padded != Some(slow.padded_places) {
-        return Err(format!(
-            "{padded:?} padded places, not {}",
-            slow.padded_places
-        ));
+    let counted = &record.counts;
+    let of = |count: Option<u64>| count.unwrap_or(0);
+    let fast = [
+        of(counted.padded_places),
+        of(counted.slc_host_places),
+        of(counted.folded_places),
+        of(counted.slc_programs),
+    ];
+    let slow = [
+        slow.padded_places,
+        slow.slc_host_places,
+        slow.folded,
+        slow.slc_programs,
+    ];
+    match fast == slow {
+        true => Ok(()),
+        false => Err(format!(
+            "places of padding, of the host in SLC blocks, folded, SLC programs: {fast:?}, not {slow:?}, on {c:#?}"
+        )),
     }
-    Ok(())
 }
 
 #[test]
@@ -228,6 +241,16 @@ fn random_drives_agree_with_their_model() {
     let seeds = if is_full() { 10_000 } else { 1_000 };
     for seed in 0..seeds {
         if let Err(difference) = check(seed, config) {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
+#[test]
+fn drives_with_an_slc_cache_agree_with_their_model() {
+    let seeds = if is_full() { 10_000 } else { 200 };
+    for seed in 0..seeds {
+        if let Err(difference) = check(seed, random_slc_drive) {
             panic!("seed {seed}: {difference}");
         }
     }

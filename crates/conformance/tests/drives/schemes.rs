@@ -203,11 +203,13 @@ pub fn on_demand(c: &mut DriveConfig) {
         c.unset(key);
     }
     c.change("program_pause", "put_off", "begin");
+    c.unset_slc();
 }
 
 /// Where pages have a chip of their own.
 fn by_chips(c: &mut DriveConfig) {
     spread_by_address(c);
+    c.unset_slc();
     if !c.is("allocation", "static") {
         c.set("allocation", "static");
         c.frames += (c.dies() * c.number("planes_per_die") - 1) * c.unit_places();
@@ -245,6 +247,7 @@ fn bounded(rng: &mut SplitMix64, scheme: &str, by_chips: bool) -> DriveConfig {
     if by_chips {
         c.set("allocation", "static");
         spread_by_address(&mut c);
+        c.unset_slc();
     }
     c.frames = 4 * c.unit_places() * c.dies() * c.number("planes_per_die");
     c

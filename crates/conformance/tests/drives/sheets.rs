@@ -3,8 +3,10 @@
 //! `cargo xtask sheets` prints the table, which stands in docs/DRIVES.md.
 
 use destage_conformance::reference::rng::SplitMix64;
-use destage_device::config::{DeviceConfig, EffectiveDevice};
+use destage_conformance::timed::runs::with_series;
+use destage_device::config::{DeviceConfig, EffectiveDevice, SlcDynamic};
 use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::series::{Every, SeriesRow};
 use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, Warmup, execute};
 use destage_trace::Trace;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
@@ -17,6 +19,9 @@ struct Sheet {
     drive: &'static str,
     /// 128 KiB, reads and writes, in MB/s.
     sequential: [f64; 2],
+    /// Sequential requests: those of an SLC cache go into it. The rate counts the time in which the queue fills and empties, so
+    /// there are many more requests than places in it.
+    requests: u64,
     /// 4 KiB at `depth`, reads and writes, in requests a second.
     random: [f64; 2],
     depth: u32,
@@ -26,11 +31,12 @@ struct Sheet {
     alone: Option<[f64; 2]>,
 }
 
-const SHEETS: [Sheet; 4] = [
+const SHEETS: [Sheet; 5] = [
     Sheet {
         preset: "enterprise-tlc-1t",
         drive: "Samsung PM9A3 960 GB",
         sequential: [6500.0, 1500.0],
+        requests: 20_000,
         random: [580_000.0, 70_000.0],
         depth: 256,
         steady: true,
@@ -38,17 +44,29 @@ const SHEETS: [Sheet; 4] = [
     },
     Sheet {
         preset: "consumer-tlc-1t",
-        drive: "Samsung 970 EVO Plus 1 TB, behind its SLC buffer",
+        drive: "Samsung 970 EVO Plus 1 TB, behind its SLC cache",
         sequential: [3500.0, 1700.0],
+        requests: 20_000,
         random: [600_000.0, 400_000.0],
         depth: 128,
         steady: false,
         alone: Some([19_000.0, 60_000.0]),
     },
     Sheet {
+        preset: "consumer-tlc-1t-slc",
+        drive: "the same, into its SLC cache",
+        sequential: [3500.0, 3300.0],
+        requests: 4_000,
+        random: [600_000.0, 550_000.0],
+        depth: 128,
+        steady: false,
+        alone: None,
+    },
+    Sheet {
         preset: "sata-tlc-500g",
         drive: "Micron 5100 ECO 480 GB",
         sequential: [540.0, 380.0],
+        requests: 20_000,
         random: [93_000.0, 31_000.0],
         depth: 32,
         steady: true,
@@ -58,6 +76,7 @@ const SHEETS: [Sheet; 4] = [
         preset: "qlc-2t",
         drive: "Micron 5210 ION 1.92 TB",
         sequential: [540.0, 260.0],
+        requests: 20_000,
         random: [70_000.0, 13_000.0],
         depth: 32,
         steady: true,
@@ -67,28 +86,40 @@ const SHEETS: [Sheet; 4] = [
 
 /// Depth of sequential loads.
 const SEQUENTIAL_DEPTH: u32 = 128;
-/// The rate counts the time in which the queue fills and empties, so there are many more requests than places in it.
-const SEQUENTIAL_REQUESTS: u64 = 20_000;
 /// Most that a model is beside its sheet.
 const TOLERANCE: f64 = 0.15;
 
-/// The drive scaled down: all dies, times and rates, 400 blocks a die, smaller blocks, erases in proportion.
-pub fn scaled(preset: &str, precondition: &str) -> DeviceConfig {
+/// The drive scaled down: all dies, times and rates, 400 blocks a die, smaller blocks, erases in proportion. An SLC cache has
+/// the same share of blocks, each of which has a ninth of the pages at least.
+pub fn scaled(preset: &str, precondition: &str, more: &[String]) -> DeviceConfig {
     let whole = EffectiveDevice::from_preset(preset, &[]).expect("a preset");
     let geometry = &whole.config().geometry;
-    let erase = whole.config().t_erase.0 / u64::from(geometry.pages_per_block) * 24;
-    let keys = [
+    let pages = if whole.config().has_slc() || !more.is_empty() {
+        36
+    } else {
+        24
+    };
+    let erase = whole.config().t_erase.0 / u64::from(geometry.pages_per_block) * pages;
+    let blocks = geometry.blocks_per_plane;
+    let share = |key: &str, of: Option<u32>| of.map(|of| format!("{key}={}", of * 400 / blocks));
+    let mut keys = vec![
         "blocks_per_plane=400".to_owned(),
-        "pages_per_block=24".to_owned(),
+        format!("pages_per_block={pages}"),
         format!("t_erase={erase}ps"),
         format!("precondition={precondition}"),
     ];
+    keys.extend(share("slc_blocks", whole.config().slc_blocks));
+    keys.extend(match whole.config().slc_dynamic {
+        Some(SlcDynamic::Blocks(of)) => share("slc_dynamic", Some(of)),
+        _ => None,
+    });
+    keys.extend_from_slice(more);
     let device = EffectiveDevice::from_preset(preset, &keys).expect("a legal device");
     device.config().clone()
 }
 
 /// `count` requests of `sectors` sectors, one behind the other or at random units of the drive.
-fn load(device: &DeviceConfig, op: Op, count: u64, sectors: u64, random: bool) -> Trace {
+pub fn load(device: &DeviceConfig, op: Op, count: u64, sectors: u64, random: bool) -> Trace {
     let places = device.logical_pages() * device.mapping().bytes() / 512 / sectors;
     let mut rng = SplitMix64::new(1);
     let mut batch = RequestBatch::new();
@@ -106,9 +137,27 @@ fn load(device: &DeviceConfig, op: Op, count: u64, sectors: u64, random: bool) -
 
 /// Runs a load in a closed loop behind a draining buffer.
 fn run(device: DeviceConfig, trace: &Trace, depth: u32, warmup: Warmup) -> ResultRecord {
+    let spec = spec(device, depth, warmup);
+    execute(&spec, trace, Hooks::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Bytes a second that sequential writes come to, of each `every` requests.
+pub fn rates(device: DeviceConfig, trace: &Trace, every: u64) -> Vec<f64> {
+    let page = device.mapping().bytes() as f64;
+    let spec = spec(device, SEQUENTIAL_DEPTH, Warmup::None);
+    let (_, rows) = with_series(&spec, trace, Every::Requests(every));
+    let mut before = 0;
+    let rate = |row: &SeriesRow| {
+        let time = row.time_ns - std::mem::replace(&mut before, row.time_ns);
+        row.write_pages as f64 * page * 1e9 / time.max(1) as f64
+    };
+    rows.iter().map(rate).collect()
+}
+
+fn spec(device: DeviceConfig, depth: u32, warmup: Warmup) -> RunSpec {
     let cache = device.cache;
     let device = Arc::new(device);
-    let spec = RunSpec {
+    RunSpec {
         page: device.mapping(),
         read_alloc: ReadAlloc::Off,
         replay: Replay::Closed {
@@ -117,26 +166,25 @@ fn run(device: DeviceConfig, trace: &Trace, depth: u32, warmup: Warmup) -> Resul
         warmup,
         device: Some(device),
         ..RunSpec::cache_only(Expr::parse("drain(fifo)").expect("legal"), cache)
-    };
-    execute(&spec, trace, Hooks::default()).unwrap_or_else(|e| panic!("{e}"))
+    }
 }
 
-const EMPTY: &str = "{fill=0}";
+pub const EMPTY: &str = "{fill=0}";
 const FILLED: &str = "{fill=1}";
 pub const OVERWRITTEN: &str = "{fill=1,overwrite=3}";
 
 /// Sequential megabytes a second.
-fn sequential(preset: &str, op: Op) -> f64 {
+fn sequential(preset: &str, op: Op, requests: u64) -> f64 {
     let before = if op == Op::Read { FILLED } else { EMPTY };
-    let device = scaled(preset, before);
-    let trace = load(&device, op, SEQUENTIAL_REQUESTS, 256, false);
+    let device = scaled(preset, before, &[]);
+    let trace = load(&device, op, requests, 256, false);
     let record = run(device, &trace, SEQUENTIAL_DEPTH, Warmup::Requests(1_000));
     record.throughput.expect("a device").bytes_per_s / 1e6
 }
 
 /// Random requests a second.
 fn random(preset: &str, op: Op, depth: u32, before: &str) -> f64 {
-    let device = scaled(preset, before);
+    let device = scaled(preset, before, &[]);
     let count = if before == OVERWRITTEN {
         300_000
     } else {
@@ -152,7 +200,7 @@ fn rows(sheet: &Sheet) -> Vec<(String, f64, f64)> {
     let ops = [(Op::Read, "reads"), (Op::Write, "writes")];
     let mut rows = Vec::new();
     for ((op, name), says) in ops.iter().zip(sheet.sequential) {
-        let model = sequential(sheet.preset, *op);
+        let model = sequential(sheet.preset, *op, sheet.requests);
         rows.push((format!("sequential {name}, MB/s"), model, says));
     }
     for ((op, name), says) in ops.iter().zip(sheet.random) {
@@ -179,7 +227,7 @@ fn rows(sheet: &Sheet) -> Vec<(String, f64, f64)> {
 
 #[test]
 fn a_closed_loop_issues_a_request_as_another_ends() {
-    let device = scaled("enterprise-tlc-1t", EMPTY);
+    let device = scaled("enterprise-tlc-1t", EMPTY, &[]);
     let trace = load(&device, Op::Write, 100, 8, true);
     let record = run(device, &trace, 1, Warmup::None);
     // 7 us of command processing, 4096 bytes at 1.5 GB/s, 1 us of DRAM.

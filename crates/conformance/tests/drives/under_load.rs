@@ -62,7 +62,7 @@ fn load(units: u64, rate: u64) -> RequestBatch {
 
 /// Response times in us of the measured writes of the last stream, ascending.
 fn run(rate: u64, pace: Option<u64>) -> Vec<f64> {
-    let mut device = scaled("enterprise-tlc-1t", OVERWRITTEN);
+    let mut device = scaled("enterprise-tlc-1t", OVERWRITTEN, &[]);
     device.write_pace = pace.map(|pace| WritePace::Rate(pace as u32));
     device.write_pace_burst = pace.map(|_| 4);
     let batch = load(device.logical_pages(), rate);

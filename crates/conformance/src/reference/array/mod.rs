@@ -69,6 +69,8 @@ struct Operation {
     job: Option<InJob>,
     /// A program of the host on a drive: the GC unit whose gate it passes.
     gate: Option<usize>,
+    /// A read that takes as long as it says (D-15).
+    steady: bool,
     phases: Vec<Phase>,
     /// Place of its phase among them.
     phase: usize,
@@ -267,6 +269,11 @@ impl SlowArray {
         number
     }
 
+    /// A queued read draws no retries.
+    pub fn never_retries(&mut self, number: u64) {
+        self.operation(number).steady = true;
+    }
+
     fn add(&mut self, command: FlashCommand, after: Vec<u64>, job: Option<InJob>) -> u64 {
         let number = self.submitted;
         let waits = self.is_one_pending(&after);
@@ -278,6 +285,7 @@ impl SlowArray {
             after,
             job,
             gate: None,
+            steady: false,
             phases: phases(&self.timing, &command),
             phase: 0,
             at: match waits {

@@ -178,7 +178,7 @@ impl SlowArray {
     /// One draw decides how many steps an array read goes through (D-15).
     fn draw_retries(&mut self, i: usize) {
         let op = &mut self.operations[i];
-        if self.retry.is_empty() || op.command.kind != OpKind::Read {
+        if self.retry.is_empty() || op.command.kind != OpKind::Read || op.steady {
             return;
         }
         let (draw, mut reached, mut more) = (self.draws.real(), 1.0, 0);

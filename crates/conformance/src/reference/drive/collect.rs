@@ -13,17 +13,21 @@ impl DriveModel {
     pub(super) fn charge(&mut self, gc_unit: usize, h: usize) {
         self.collectors[gc_unit].look = true;
         let free = self.ftl.free_blocks(gc_unit);
-        let places = self.ftl.to_read(gc_unit, self.collectors[gc_unit].victim);
+        let places = self.ftl.to_read(gc_unit, &self.collectors[gc_unit].victims);
         self.debt.add(match places {
             Some((v, n)) => self.quotient(v as u64, n as u64, free as u64),
             None => 0,
         });
-        let owed = &mut self.collectors[gc_unit].owed;
-        match places {
-            None => *owed = 0.0,
-            Some((v, n)) => {
-                *owed += debt(h, v, n, free, &self.marks);
-            }
+        self.owe(gc_unit, h);
+    }
+
+    /// h places have entered the native space of a GC unit.
+    pub(super) fn owe(&mut self, gc_unit: usize, h: usize) {
+        let free = self.ftl.free_blocks(gc_unit);
+        let collector = &mut self.collectors[gc_unit];
+        match self.ftl.to_read(gc_unit, &collector.victims) {
+            None => collector.owed = 0.0,
+            Some((v, n)) => collector.owed += debt(h, v, n, free, &self.marks),
         }
     }
 
@@ -89,33 +93,46 @@ impl DriveModel {
         if !self.collectors[gc_unit].moving.is_empty() {
             return self.hand_on(gc_unit);
         }
-        match self.collectors[gc_unit].victim {
-            None => self.begin_victim(gc_unit),
-            Some((block, from)) => self.read_on(gc_unit, block, from),
+        if self.pass_invalid(gc_unit) {
+            return true;
+        }
+        // Static blocks are folded alone, and passed over here.
+        let mut victims = self.collectors[gc_unit].victims.iter();
+        let under_way = victims.position(|&(block, _)| !self.ftl.geometry.is_static(block));
+        let paid = self.collectors[gc_unit].owed >= 1.0;
+        let called = paid || self.ftl.is_host_stuck(gc_unit);
+        match under_way {
+            Some(i) if called => self.read_on(gc_unit, i, paid),
+            None if self.begin_victim(gc_unit, called) => true,
+            _ => self.fold(gc_unit),
         }
     }
 
-    fn begin_victim(&mut self, gc_unit: usize) -> bool {
-        let called = self.collectors[gc_unit].owed >= 1.0 || self.ftl.is_host_stuck(gc_unit);
+    fn begin_victim(&mut self, gc_unit: usize, called: bool) -> bool {
         let low = (self.ftl.free_blocks(gc_unit) as u64) < self.marks.high;
         if !called && !low {
-            return self.end_burst(gc_unit);
+            return false;
         }
         let Some(block) = self.ftl.victim(gc_unit) else {
             self.collectors[gc_unit].owed = 0.0;
             if self.ftl.is_host_stuck(gc_unit) {
                 self.close_collector_unit(gc_unit);
             }
-            return self.end_burst(gc_unit);
+            return false;
         };
         // A block without valid places costs nothing, so it needs no debt.
-        if !called && self.ftl.blocks[block].valid > 0 {
-            return self.end_burst(gc_unit);
+        let begins = called || self.ftl.blocks[block].valid == 0;
+        if begins {
+            self.take_victim(gc_unit, block);
         }
+        begins
+    }
+
+    /// A block is a victim from now on.
+    pub(super) fn take_victim(&mut self, gc_unit: usize, block: usize) {
         self.ftl.blocks[block].state = BlockState::Victim;
         let from = block * self.ftl.geometry.places_per_block();
-        self.collectors[gc_unit].victim = Some((block, from));
-        true
+        self.collectors[gc_unit].victims.push((block, from));
     }
 
     /// A block waits for data in the collector's open unit and nothing else can fill it. This helps the host only if
@@ -133,35 +150,42 @@ impl DriveModel {
         }
     }
 
-    /// Passes pages without valid places, then queues the next read or ends the victim.
-    fn read_on(&mut self, gc_unit: usize, block: usize, mut from: usize) -> bool {
-        let geometry = &self.ftl.geometry;
-        let group = geometry.k * geometry.planes;
-        let end = (block + 1) * geometry.places_per_block();
-        while from < end && self.ftl.valid_of_read(block, from).is_empty() {
-            from += group;
+    /// Passes pages of victims without valid places. Was a victim at its end?
+    fn pass_invalid(&mut self, gc_unit: usize) -> bool {
+        let group = self.ftl.geometry.k * self.ftl.geometry.planes;
+        for i in 0..self.collectors[gc_unit].victims.len() {
+            let (block, mut from) = self.collectors[gc_unit].victims[i];
+            let end = self.ftl.last_turn(block);
+            while from < end && self.ftl.valid_of_read(block, from).is_empty() {
+                from += group;
+            }
+            self.collectors[gc_unit].victims[i].1 = from;
+            if from == end {
+                self.end_victim(gc_unit, i);
+                return true;
+            }
         }
-        self.collectors[gc_unit].victim = Some((block, from));
-        if from == end {
-            self.end_victim(gc_unit, block);
-            return true;
-        }
-        let called = self.collectors[gc_unit].owed >= 1.0;
-        let forced = self.ftl.is_host_stuck(gc_unit);
-        if !called && !forced || !self.may_go_on(gc_unit) {
+        false
+    }
+
+    /// Queues the next read of a victim.
+    pub(super) fn read_on(&mut self, gc_unit: usize, i: usize, paid: bool) -> bool {
+        if !self.may_go_on(gc_unit) {
             return self.end_burst(gc_unit);
         }
+        let group = self.ftl.geometry.k * self.ftl.geometry.planes;
+        let (block, from) = self.collectors[gc_unit].victims[i];
         let at = self.ftl.geometry.read_at(block, from);
         let collector = &mut self.collectors[gc_unit];
-        collector.victim = Some((block, from + group));
+        collector.victims[i].1 = from + group;
         collector.reading = Some(at..at + group);
-        collector.paid = called;
+        collector.paid = paid;
         self.read_group(gc_unit, at, group);
         false
     }
 
-    fn end_victim(&mut self, gc_unit: usize, block: usize) {
-        self.collectors[gc_unit].victim = None;
+    fn end_victim(&mut self, gc_unit: usize, i: usize) {
+        let (block, _) = self.collectors[gc_unit].victims.remove(i);
         self.ftl.blocks[block].state = BlockState::Waiting;
         self.retry_pending();
         if self.ftl.blocks[block].moving == 0 {
@@ -178,7 +202,7 @@ impl DriveModel {
         for part in 0..parts {
             let phases = vec![
                 Phase::Bus(ns(self.device.t_cmd_erase)),
-                Phase::Array(ns(self.device.t_erase)),
+                Phase::Array(self.erase_time(block)),
             ];
             let die = self.ftl.geometry.die_of(block, part);
             self.submit(Task::Erase(block), die, phases, Vec::new(), None);
@@ -201,8 +225,7 @@ impl DriveModel {
             Phase::Array(time),
         ];
         phases.extend(wanted.iter().map(|v| Phase::Bus(self.transfer(v * self.m))));
-        let die = self.ftl.geometry.die_of_place(at);
-        self.submit(Task::GcRead(gc_unit), die, phases, Vec::new(), None);
+        self.submit_read(Task::GcRead(gc_unit), at, phases);
     }
 
     /// The transfer of a collector's read has ended: validity is looked at now.
@@ -243,6 +266,7 @@ impl DriveModel {
             let source = self.ftl.geometry.block_of(place);
             let (_, full) = self.ftl.assign(unit, lpn, Some(source));
             self.collectors[gc_unit].moving.remove(0);
+            self.folded_out_of(gc_unit, source);
             if full {
                 self.queue(unit);
             }
@@ -276,7 +300,7 @@ impl DriveModel {
     }
 
     /// Ends a burst; always false, as a step that leads nowhere.
-    fn end_burst(&mut self, gc_unit: usize) -> bool {
+    pub(super) fn end_burst(&mut self, gc_unit: usize) -> bool {
         if self.collectors[gc_unit].in_burst {
             let credit = self.marks.credit as f64;
             let waited = self.array.waiting_programs(gc_unit);
@@ -290,24 +314,27 @@ impl DriveModel {
 }
 
 impl Ftl {
-    /// Valid and all places of a victim, given with its first place that has not been read, that are still to be read;
-    /// of the next one if there are none.
+    /// Valid and all places that are still to be read of the victim of collection, given with its first place that has
+    /// not been read; of the next one if there are none. A place of an SLC block takes the share of several (S-0.5/2).
     pub(super) fn to_read(
         &self,
         gc_unit: usize,
-        victim: Option<(usize, usize)>,
+        victims: &[(usize, usize)],
     ) -> Option<(usize, usize)> {
         let geometry = &self.geometry;
-        let n = geometry.places_per_block();
-        let Some((block, from)) = victim.filter(|&(block, from)| from < (block + 1) * n) else {
+        let mut victims = victims.iter().copied();
+        let under_way = victims
+            .find(|&(block, from)| !geometry.is_static(block) && from < self.last_turn(block));
+        let Some((block, from)) = under_way else {
             let next = self.victim(gc_unit);
+            let n = geometry.places_per_block();
             return next.map(|block| (self.blocks[block].valid, n));
         };
-        let end = (block + 1) * n;
+        let end = self.last_turn(block);
         let group = geometry.k * geometry.planes;
         let valid = (from..end).step_by(group);
         let valid = valid.map(|turn| self.valid_of_read(block, turn).len());
-        Some((valid.sum(), end - from))
+        Some((valid.sum(), self.smaller(block) * (end - from)))
     }
 
     /// Valid places of the read of a block that stands for `turn`.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use destage_device::config::{DeviceConfig, EffectiveDevice, FlashUnit, GcMode, Ratio, Suspend};
+use destage_device::config::{
+    DeviceConfig, EffectiveDevice, FlashUnit, GcMode, Ratio, SlcDynamic, SlcFull, SlcIdle, Suspend,
+};
 use destage_device::nand::{ArrayConfig, Suspension, Timing};
 use destage_types::{Nanos, Picos, QueuePer};
 
@@ -78,6 +80,20 @@ const SMALL: [(&str, &str); 28] = [
     ("buffer", "bounded"),
 ];
 
+/// All keys of the SLC cache.
+const SLC: [&str; 10] = [
+    "cell_bits",
+    "slc_blocks",
+    "slc_dynamic",
+    "slc_reserve",
+    "slc_full",
+    "slc_idle",
+    "slc_keep",
+    "t_program_slc",
+    "t_read_slc",
+    "t_erase_slc",
+];
+
 impl DriveConfig {
     /// The device of the worked examples with so many frames, drained as fast as it can be.
     pub fn small(frames: u64) -> DriveConfig {
@@ -109,6 +125,13 @@ impl DriveConfig {
         self.keys.remove(key);
     }
 
+    /// Takes the SLC cache away.
+    pub fn unset_slc(&mut self) {
+        for key in SLC {
+            self.unset(key);
+        }
+    }
+
     /// Replaces a word in the value of a key, if it is given.
     pub fn change(&mut self, key: &str, from: &str, to: &str) {
         if let Some(value) = self.keys.get_mut(key) {
@@ -119,6 +142,11 @@ impl DriveConfig {
     /// Has the key this value?
     pub fn is(&self, key: &str, value: &str) -> bool {
         self.keys.get(key).is_some_and(|given| given == value)
+    }
+
+    /// Is the key given?
+    pub fn has(&self, key: &str) -> bool {
+        self.keys.contains_key(key)
     }
 
     /// The value of a key that is a number.
@@ -142,6 +170,11 @@ impl DriveConfig {
         };
         let units = self.number("page_bytes") / self.number("mapping_bytes");
         self.number("program_pages") * planes * units
+    }
+
+    /// Places of a program unit of a block in SLC mode.
+    pub fn slc_unit_places(&self) -> u64 {
+        self.unit_places() / self.number("program_pages")
     }
 
     /// The scheme in the `drain` around it.
@@ -200,6 +233,65 @@ impl Marks {
             ratio_max: or(c.gc_ratio_max, 16),
             credit: or(c.gc_credit, 4 * unit_places),
             burst: or(c.gc_burst, unit_places),
+        }
+    }
+}
+
+/// S-1: the keys of the SLC cache.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlcKeys {
+    /// Is there one?
+    pub on: bool,
+    /// b': 1 without a cache.
+    pub smaller: usize,
+    /// `slc_blocks` of each GC unit.
+    pub static_blocks: usize,
+    /// `slc_dynamic` of each GC unit.
+    pub most_dynamic: usize,
+    /// `slc_reserve`.
+    pub reserve: usize,
+    /// `slc_full = fold`.
+    pub fold: bool,
+    /// `slc_idle`.
+    pub idle: Option<u64>,
+    /// `slc_keep`.
+    pub keep: usize,
+    pub t_program: u64,
+    pub t_read: u64,
+    pub t_erase: u64,
+}
+
+impl SlcKeys {
+    pub(super) fn new(c: &DeviceConfig) -> SlcKeys {
+        let number = |key: Option<u32>, usual: u32| key.unwrap_or(usual) as usize;
+        let most_dynamic = match c.slc_dynamic {
+            None => 0,
+            Some(SlcDynamic::Blocks(blocks)) => blocks as usize,
+            Some(SlcDynamic::All) => usize::MAX,
+        };
+        let static_blocks = number(c.slc_blocks, 0);
+        let on = static_blocks > 0 || most_dynamic > 0;
+        let smaller = match c.program_pages.unwrap_or(1) {
+            _ if !on => 1,
+            1 => number(c.cell_bits, 3),
+            pages => pages as usize,
+        };
+        SlcKeys {
+            on,
+            smaller,
+            static_blocks,
+            most_dynamic,
+            reserve: number(c.slc_reserve.or(c.gc_high), 0),
+            fold: c.slc_full == Some(SlcFull::Fold),
+            idle: match c.slc_idle {
+                Some(SlcIdle::Off) => None,
+                None => on.then_some(1_000_000_000),
+                Some(SlcIdle::After(time)) => on.then(|| ns(time)),
+            },
+            keep: number(c.slc_keep, 0),
+            t_program: c.t_program_slc.map_or(200_000, ns),
+            t_read: c.t_read_slc.map_or(25_000, ns) + ns(c.t_ready),
+            t_erase: ns(c.t_erase_slc.unwrap_or(c.t_erase)),
         }
     }
 }

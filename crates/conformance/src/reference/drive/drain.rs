@@ -4,6 +4,7 @@
 use super::config::ns;
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
 use super::model::DriveModel;
+use super::slc::Mode;
 use super::state::{Event, Flush, Task, UnitWaits};
 use crate::reference::array::Phase;
 use crate::reference::reserve::Programs;
@@ -26,7 +27,11 @@ impl DriveModel {
                 true => depth,
                 false => (depth as f64 * (dirty - low) / (high - low)).ceil() as u64,
             };
-            if self.host_queued >= allowed || !self.hand_over_next() {
+            if self.host_queued >= allowed {
+                break;
+            }
+            if !self.hand_over_next() {
+                self.page_waits = true;
                 break;
             }
         }
@@ -48,6 +53,7 @@ impl DriveModel {
             };
             self.buffer.named(lpn);
             if self.hand_over(lpn).is_none() {
+                self.page_waits = true;
                 break;
             }
         }
@@ -103,6 +109,7 @@ impl DriveModel {
                 unit
             }
         };
+        self.page_waits = false;
         self.read_old(lpn, have, unit);
         self.look_at(self.ftl.units[unit].block);
         let old = self.ftl.map[lpn];
@@ -134,19 +141,23 @@ impl DriveModel {
         let u = &self.ftl.units[unit];
         let geometry = &self.ftl.geometry;
         let die = geometry.die_of(u.block, u.part);
+        let (block, places) = (u.block, u.places);
         let page = ns(c.t_cmd_program) + self.transfer(c.geometry.page.bytes());
-        let pages = geometry.unit_places / geometry.k;
+        let pages = places / geometry.k;
         let times = c.t_program.of_types();
         let mut phases = vec![Phase::Bus(page); pages];
-        phases.push(Phase::Array(
-            times[geometry.page_offset(u.first) % times.len()].0,
-        ));
+        phases.push(Phase::Array(match self.ftl.blocks[block].mode {
+            Mode::Native => times[geometry.page_offset(u.first) % times.len()].0,
+            Mode::Slc => self.ftl.slc.t_program,
+        }));
         let gate = u.host.then(|| self.ftl.gc_unit_of(unit));
         self.load[usize::from(!u.host)][die] += 1;
         if let Some(gc_unit) = gate {
             self.host_queued += 1;
-            let places = geometry.unit_places;
-            self.charge(gc_unit, places);
+            // A unit in SLC mode takes the share of a native one of its block; static blocks owe nothing (S-0.5/3).
+            if !geometry.is_static(block) {
+                self.charge(gc_unit, geometry.unit_places);
+            }
             self.count_to_pause(places as u64);
         }
         let reads = std::mem::take(&mut self.unit_waits[unit].reads);
@@ -213,7 +224,10 @@ impl DriveModel {
                 (self.ftl.units[unit].lpns.len(), std::cmp::Reverse(frontier))
             });
             // Without one, collection has to make room first.
-            let Some(unit) = fullest else { break };
+            let Some(unit) = fullest else {
+                self.page_waits = true;
+                break;
+            };
             self.queue(unit);
         }
     }

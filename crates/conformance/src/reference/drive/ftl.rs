@@ -2,7 +2,9 @@
 
 use destage_device::config::{Allocation, DeviceConfig, GcPolicy, GcStreams};
 
+use super::config::SlcKeys;
 use super::geometry::Geometry;
+use super::slc::Mode;
 
 /// No logical unit, place or program unit.
 pub const NONE: u32 = u32::MAX;
@@ -14,7 +16,7 @@ pub enum BlockState {
     Free,
     /// A frontier fills it.
     Open,
-    /// Its last unit has been opened.
+    /// Its last unit has been queued (S-0.7).
     Closed,
     /// The collector reads it.
     Victim,
@@ -29,6 +31,11 @@ pub enum BlockState {
 pub struct Block {
     /// Where it is in its life.
     pub state: BlockState,
+    /// How it was opened.
+    pub mode: Mode,
+    /// When its last unit was queued, and when it was erased last.
+    pub closed: u64,
+    pub freed: u64,
     /// Units opened in each part.
     pub opened: Vec<usize>,
     /// Valid places.
@@ -39,8 +46,9 @@ pub struct Block {
     pub moving: usize,
     /// When it came to its number of valid places, and places handed over by then.
     pub counted: (u64, u64),
-    /// Erases so far.
+    /// Erases so far, and those of them in SLC mode.
     pub erases: u64,
+    pub slc_erases: u64,
     /// Parts whose erase has not ended.
     pub erasing: usize,
 }
@@ -56,6 +64,8 @@ pub struct Unit {
     pub site: usize,
     /// First place.
     pub first: usize,
+    /// Places.
+    pub places: usize,
     /// Data of the host, or of the collector.
     pub host: bool,
     /// Logical units handed over, in order.
@@ -73,8 +83,12 @@ pub struct Unit {
 pub struct Counters {
     /// Logical units handed over by the buffer.
     pub host: u64,
-    /// Logical units moved by collection.
+    /// Logical units moved by collection of native blocks.
     pub moved: u64,
+    /// Logical units moved out of SLC blocks.
+    pub folded: u64,
+    /// Logical units handed over by the buffer to SLC blocks.
+    pub slc_host: u64,
     /// Places left empty in closed units.
     pub padded: u64,
     /// Units queued.
@@ -87,20 +101,24 @@ pub struct Ftl {
     /// Sizes.
     pub geometry: Geometry,
     shared: bool,
-    gc_low: usize,
+    pub(super) gc_low: usize,
+    /// S-1.
+    pub(super) slc: SlcKeys,
+    /// May the host open SLC blocks? Not before the run (S-1.3/1).
+    pub(super) slc_open: bool,
     pub(super) static_allocation: bool,
     /// Place of each logical unit.
     pub map: Vec<u32>,
     /// Logical unit written to each place since its erase.
     back: Vec<u32>,
-    /// Unit under way at each unit position.
+    /// Unit under way at each place.
     under_way: Vec<u32>,
     /// All blocks.
     pub blocks: Vec<Block>,
     /// Block that each stream of each GC unit fills.
     pub(super) filling: Vec<[Option<usize>; 2]>,
     /// Pool that each stream of each GC unit took a block from last.
-    last_pool: Vec<[usize; 2]>,
+    pub(super) last_pool: Vec<[usize; 2]>,
     /// All units since the start.
     pub units: Vec<Unit>,
     /// Numbers of units that may be used again.
@@ -111,7 +129,7 @@ pub struct Ftl {
     pub open_gc: Vec<Option<usize>>,
     /// Site chosen last, by host and collector.
     last_site: [usize; 2],
-    time: u64,
+    pub(super) time: u64,
     /// Places handed over.
     placed: u64,
     by_benefit: bool,
@@ -125,21 +143,27 @@ impl Ftl {
         let geometry = Geometry::new(c);
         let block = Block {
             state: BlockState::Free,
+            mode: Mode::Native,
+            closed: 0,
+            freed: 0,
             opened: vec![0; geometry.parts],
             valid: 0,
             unfinished: 0,
             moving: 0,
             counted: (0, 0),
             erases: 0,
+            slc_erases: 0,
             erasing: 0,
         };
         Ftl {
             shared: c.gc_streams == Some(GcStreams::Shared),
             gc_low: c.gc_low.unwrap_or(0) as usize,
             static_allocation: c.allocation == Allocation::Static,
+            slc: SlcKeys::new(c),
+            slc_open: false,
             map: vec![NONE; geometry.exported],
             back: vec![NONE; geometry.places()],
-            under_way: vec![NONE; geometry.places() / geometry.unit_places],
+            under_way: vec![NONE; geometry.places()],
             blocks: vec![block; geometry.blocks],
             filling: vec![[None; 2]; geometry.gc_units],
             last_pool: vec![[usize::MAX; 2]; geometry.gc_units],
@@ -156,18 +180,20 @@ impl Ftl {
         }
     }
 
-    /// B: blocks that are free, or collected whole and not erased yet.
+    /// B: native blocks that are free, or collected whole and not erased yet.
     pub fn free_blocks(&self, gc_unit: usize) -> usize {
         use BlockState::{Erasing, Free, Waiting};
         self.count(gc_unit, &[Free, Waiting, Erasing])
     }
 
     fn count(&self, gc_unit: usize, states: &[BlockState]) -> usize {
-        let blocks = &self.blocks[self.geometry.blocks_of(gc_unit)];
-        blocks.iter().filter(|b| states.contains(&b.state)).count()
+        let mut native: Vec<usize> = self.geometry.blocks_of(gc_unit).collect();
+        native.retain(|&b| !self.geometry.is_static(b));
+        let is_in = |&&b: &&usize| states.contains(&self.blocks[b].state);
+        native.iter().filter(is_in).count()
     }
 
-    /// Blocks that are erased.
+    /// Native blocks that are erased.
     pub fn erased_blocks(&self, gc_unit: usize) -> usize {
         self.count(gc_unit, &[BlockState::Free])
     }
@@ -180,7 +206,7 @@ impl Ftl {
     pub fn has_room(&self, site: usize, host: bool) -> bool {
         let s = self.geometry.sites[site];
         let block = self.filling[s.gc_unit][self.stream(host)];
-        block.is_some_and(|b| self.blocks[b].opened[s.part] < self.geometry.units_per_part)
+        block.is_some_and(|b| self.blocks[b].opened[s.part] < self.units_per_part(b))
     }
 
     /// Must the frontier of this GC unit take a new block before it can open a unit?
@@ -194,9 +220,10 @@ impl Ftl {
         if host && self.is_host_stuck(gc_unit) {
             return false;
         }
-        match self.needs_block(gc_unit, host) {
-            true => self.erased_blocks(gc_unit) > 0,
-            false => self.has_room(site, host),
+        match (self.needs_block(gc_unit, host), host) {
+            (true, true) => self.next_of_host(gc_unit).is_some(),
+            (true, false) => self.erased_blocks(gc_unit) > 0,
+            (false, _) => self.has_room(site, host),
         }
     }
 
@@ -204,7 +231,12 @@ impl Ftl {
     /// to the collector while the reserve is broken into.
     pub fn is_host_stuck(&self, gc_unit: usize) -> bool {
         match self.needs_block(gc_unit, true) {
-            true => self.free_blocks(gc_unit) <= self.gc_low || self.erased_blocks(gc_unit) == 0,
+            // A frontier that has to wait for folding alone is not stuck (S-1.5/5).
+            true => {
+                self.next_of_host(gc_unit).is_none()
+                    && (self.free_blocks(gc_unit) <= self.gc_low
+                        || self.erased_blocks(gc_unit) == 0)
+            }
             false => self.shared && self.free_blocks(gc_unit) < self.gc_low,
         }
     }
@@ -218,8 +250,8 @@ impl Ftl {
         fits.min_by_key(|&s| (load[self.geometry.sites[s].die], turn(s)))
     }
 
-    /// The least worn erased block of the pools in turn; ties by number.
-    fn take_block(&mut self, gc_unit: usize, stream: usize) {
+    /// The least worn erased native block of the pools in turn; ties by number.
+    pub(super) fn take_block(&mut self, gc_unit: usize, stream: usize) -> usize {
         let per_pool = self.geometry.blocks_per_pool;
         let all = self.geometry.blocks_of(gc_unit);
         let pools = (all.len() / per_pool).max(1);
@@ -231,7 +263,8 @@ impl Ftl {
                 last => ((b - all.start) / per_pool + pools - 1 - last) % pools,
             };
             let key = (turn, self.blocks[b].erases, b);
-            if self.blocks[b].state == BlockState::Free && best.is_none_or(|best| key < best) {
+            let free = self.blocks[b].state == BlockState::Free && !self.geometry.is_static(b);
+            if free && best.is_none_or(|best| key < best) {
                 best = Some(key);
             }
         }
@@ -239,27 +272,27 @@ impl Ftl {
         self.last_pool[gc_unit][stream] = (block - all.start) / per_pool;
         self.blocks[block].state = BlockState::Open;
         self.filling[gc_unit][stream] = Some(block);
+        block
     }
 
     /// Opens a unit where `can_open` says so.
     pub fn open(&mut self, site: usize, host: bool) -> usize {
         let s = self.geometry.sites[site];
         let stream = self.stream(host);
-        if self.needs_block(s.gc_unit, host) {
-            self.take_block(s.gc_unit, stream);
+        match (self.needs_block(s.gc_unit, host), host) {
+            (true, true) => self.take_for_host(s.gc_unit),
+            (true, false) => {
+                self.take_block(s.gc_unit, stream);
+            }
+            _ => {}
         }
         let b = self.filling[s.gc_unit][stream].expect("it has been taken");
+        let places = self.unit_places(b);
         let block = &mut self.blocks[b];
-        let first = self.geometry.first_place(b, s.part, block.opened[s.part]);
+        let first = (self.geometry).first_place(b, s.part, block.opened[s.part], places);
         block.opened[s.part] += 1;
         block.unfinished += 1;
-        if block
-            .opened
-            .iter()
-            .all(|&n| n == self.geometry.units_per_part)
-        {
-            block.state = BlockState::Closed;
-            self.note_count(b);
+        if self.is_opened_whole(b) {
             self.filling[s.gc_unit][stream] = None;
         }
         let fresh = Unit {
@@ -267,6 +300,7 @@ impl Ftl {
             part: s.part,
             site,
             first,
+            places,
             host,
             lpns: Vec::new(),
             sources: Vec::new(),
@@ -277,7 +311,7 @@ impl Ftl {
         self.units
             .resize(self.units.len().max(unit + 1), fresh.clone());
         self.units[unit] = fresh;
-        self.under_way[first / self.geometry.unit_places] = unit as u32;
+        self.under_way[first..first + places].fill(unit as u32);
         self.last_site[usize::from(!host)] = site;
         let open = if host {
             &mut self.open_host
@@ -317,13 +351,19 @@ impl Ftl {
             Some(block) => {
                 u.sources.push(block);
                 self.blocks[block].moving += 1;
-                self.counters.moved += 1;
+                match self.blocks[block].mode {
+                    Mode::Native => self.counters.moved += 1,
+                    Mode::Slc => self.counters.folded += 1,
+                }
             }
-            None => self.counters.host += 1,
+            None => {
+                self.counters.host += 1;
+                self.counters.slc_host += u64::from(self.blocks[u.block].mode == Mode::Slc);
+            }
         }
         self.map[lpn] = place as u32;
         self.back[place] = lpn as u32;
-        let full = u.lpns.len() == self.geometry.unit_places;
+        let full = u.lpns.len() == u.places;
         let block = u.block;
         self.blocks[block].valid += 1;
         self.note_count(block);
@@ -345,7 +385,8 @@ impl Ftl {
     pub fn close(&mut self, unit: usize) {
         let u = &mut self.units[unit];
         u.open = false;
-        self.counters.padded += (self.geometry.unit_places - u.lpns.len()) as u64;
+        self.counters.padded += (u.places - u.lpns.len()) as u64;
+        let block = u.block;
         self.counters.units += 1;
         let open = if u.host {
             &mut self.open_host
@@ -353,15 +394,21 @@ impl Ftl {
             &mut self.open_gc
         };
         open[u.site] = None;
+        let mut units = self.units.iter();
+        if self.is_opened_whole(block) && !units.any(|u| u.open && u.block == block) {
+            self.time += 1;
+            self.blocks[block].closed = self.time;
+            self.blocks[block].state = BlockState::Closed;
+        }
     }
 
     /// The program of a unit has ended. The blocks that may be erased now, in order.
     pub fn end(&mut self, unit: usize) -> Vec<usize> {
         let u = &mut self.units[unit];
         u.ended = true;
-        let (block, first) = (u.block, u.first);
+        let (block, places) = (u.block, u.first..u.first + u.places);
         let sources = std::mem::take(&mut u.sources);
-        self.under_way[first / self.geometry.unit_places] = NONE;
+        self.under_way[places].fill(NONE);
         self.blocks[block].unfinished -= 1;
         if self.blocks[block].unfinished == 0 && self.blocks[block].state == BlockState::Closed {
             // It is a candidate from now on, behind those that have had its count before.
@@ -391,7 +438,7 @@ impl Ftl {
 
     /// Unit under way that holds a place.
     pub fn unit_at(&self, place: usize) -> Option<usize> {
-        let unit = self.under_way[place / self.geometry.unit_places];
+        let unit = self.under_way[place];
         (unit != NONE).then_some(unit as usize)
     }
 
@@ -406,9 +453,12 @@ impl Ftl {
         self.blocks[block].counted = (self.time, self.placed);
     }
 
-    /// The next victim. Greedy: fewest valid places, then longest at that number. Cost-benefit: the largest
-    /// age x (1 - u) / 2u, then as greedy.
+    /// The next victim of collection. Greedy: fewest valid places, then longest at that number; with an SLC cache
+    /// as S-1.7 says. Cost-benefit: the largest age x (1 - u) / 2u, then as greedy.
     pub fn victim(&self, gc_unit: usize) -> Option<usize> {
+        if self.slc.on {
+            return self.victim_with_slc(gc_unit, false);
+        }
         let n = self.geometry.places_per_block();
         let may = |b: &usize| {
             let block = &self.blocks[*b];
@@ -438,9 +488,12 @@ impl Ftl {
         assert_eq!(self.blocks[b].valid, 0, "nothing valid is erased");
         let places = self.geometry.places_per_block();
         self.back[b * places..(b + 1) * places].fill(NONE);
+        self.time += 1;
         let block = &mut self.blocks[b];
         block.state = BlockState::Free;
         block.opened.fill(0);
         block.erases += 1;
+        block.slc_erases += u64::from(block.mode == Mode::Slc);
+        (block.mode, block.freed) = (Mode::Native, self.time);
     }
 }

@@ -7,6 +7,7 @@
 use destage_device::config::{DeviceConfig, FlashUnit};
 use destage_types::Axis;
 
+use super::config::SlcKeys;
 use crate::reference::pagemap::share_left;
 
 /// Where a unit can be opened: a frontier, or the part of the drive's frontier on one die.
@@ -62,6 +63,21 @@ pub struct Geometry {
     site_of_plane: Vec<usize>,
     planes_per_die: usize,
     all_planes: bool,
+    /// SLC blocks.
+    pub slc: SlcGeometry,
+}
+
+/// S-1.1, S-1.2: sizes of blocks in SLC mode.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SlcGeometry {
+    /// Times that such a block is smaller: b'. 1 without an SLC cache.
+    pub smaller: usize,
+    /// Places of a program unit.
+    pub unit_places: usize,
+    /// Program units in one part of a block.
+    pub units_per_part: usize,
+    /// The last blocks of each pool that are always in SLC mode.
+    pub static_per_pool: usize,
 }
 
 impl Geometry {
@@ -86,7 +102,16 @@ impl Geometry {
         let k = c.mapping_units_per_page() as usize;
         let unit_places = c.program_pages.unwrap_or(1) as usize * planes * k;
         let units_per_part = g.pages_per_block as usize * planes * k / unit_places;
-        let places = (units_per_part * unit_places * parts * blocks) as u64;
+        let keys = SlcKeys::new(c);
+        let pools_of_gc_unit = (blocks / gc_units / per_plane).max(1);
+        let slc = SlcGeometry {
+            smaller: keys.smaller,
+            unit_places: planes * k,
+            units_per_part: g.pages_per_block as usize / keys.smaller,
+            static_per_pool: keys.static_blocks / pools_of_gc_unit,
+        };
+        let native = blocks - blocks / per_plane * slc.static_per_pool;
+        let places = (units_per_part * unit_places * parts * native) as u64;
         let mut geometry = Geometry {
             k,
             planes,
@@ -103,6 +128,7 @@ impl Geometry {
             site_of_plane: Vec::new(),
             planes_per_die,
             all_planes,
+            slc,
         };
         geometry.list_sites(c);
         geometry
@@ -185,9 +211,14 @@ impl Geometry {
         self.blocks * self.places_per_block()
     }
 
-    /// First place of a unit.
-    pub fn first_place(&self, block: usize, part: usize, index: usize) -> usize {
-        ((block * self.parts + part) * self.units_per_part + index) * self.unit_places
+    /// First place of a unit of so many places. A block in SLC mode has the first places of each part alone.
+    pub fn first_place(&self, block: usize, part: usize, index: usize, places: usize) -> usize {
+        (block * self.parts + part) * self.places_per_part() + index * places
+    }
+
+    /// Is the block always in SLC mode?
+    pub fn is_static(&self, block: usize) -> bool {
+        block % self.blocks_per_pool >= self.blocks_per_pool - self.slc.static_per_pool
     }
 
     /// Block of a place.

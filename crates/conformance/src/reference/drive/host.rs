@@ -231,6 +231,7 @@ impl DriveModel {
         self.served[i].done = true;
         self.outcome.times[i].completed = self.now;
         self.host.slots_used -= 1;
+        self.host.last_done = self.now;
         self.host.streams[self.requests[i].stream].outstanding -= 1;
         self.let_in();
     }

@@ -74,7 +74,7 @@ impl DriveModel {
             let collector = &mut self.collectors[gc_unit];
             let (h, ftl) = (self.ftl.geometry.unit_places, &mut self.ftl);
             let free = ftl.free_blocks(gc_unit);
-            collector.owed = match ftl.to_read(gc_unit, collector.victim) {
+            collector.owed = match ftl.to_read(gc_unit, &collector.victims) {
                 Some((v, n)) => collector.owed + debt(h, v, n, free, &self.marks),
                 None => 0.0,
             };
@@ -87,7 +87,7 @@ impl DriveModel {
 /// One step of a collector before the run; false if it owes nothing, is not forced, or finds nothing.
 fn step(ftl: &mut Ftl, own: &mut Collector, marks: &Marks, gc_unit: usize, forced: bool) -> bool {
     let paid = own.owed >= 1.0;
-    let Some((block, from)) = own.victim else {
+    let Some(&(block, from)) = own.victims.first() else {
         if !paid && !forced && ftl.free_blocks(gc_unit) as u64 >= marks.high {
             return false;
         }
@@ -99,11 +99,11 @@ fn step(ftl: &mut Ftl, own: &mut Collector, marks: &Marks, gc_unit: usize, force
             return false;
         }
         ftl.blocks[block].state = BlockState::Victim;
-        own.victim = Some((block, block * ftl.geometry.places_per_block()));
+        own.victims = vec![(block, block * ftl.geometry.places_per_block())];
         return true;
     };
     if ftl.blocks[block].valid == 0 {
-        own.victim = None;
+        own.victims.clear();
         ftl.blocks[block].moving = 0;
         ftl.forget_source(block);
         ftl.erased(block);
@@ -112,7 +112,7 @@ fn step(ftl: &mut Ftl, own: &mut Collector, marks: &Marks, gc_unit: usize, force
     let places = ftl.valid_of_read(block, from);
     if places.is_empty() || paid || forced {
         let group = ftl.geometry.k * ftl.geometry.planes;
-        own.victim = Some((block, from + group));
+        own.victims = vec![(block, from + group)];
         own.owed -= if paid { places.len() as f64 } else { 0.0 };
         places
             .into_iter()

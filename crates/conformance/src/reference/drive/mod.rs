@@ -1,6 +1,7 @@
-//! Drives that can be bought (D-1 to D-11, D-13 to D-17): a slow model of units, a bounded buffer, paced collection and
-//! the host's side, over the array that it shares with the slow model of devices of pages. Operations and waiting
-//! requests are searched in turn; the mapping is a table. (DEVICE_MODEL.md, "Drives with units")
+//! Drives that can be bought (D-1 to D-11, D-13 to D-17, S-0.1 to S-0.7, S-1.1 to S-1.8): a slow model of units, a
+//! bounded buffer, paced collection, an SLC cache and the host's side, over the array that it shares with the slow
+//! model of devices of pages. Operations and waiting requests are searched in turn; the mapping is a table.
+//! (DEVICE_MODEL.md, "Drives with units")
 //!
 //! Choices that the specification leaves open. Each has a code, the rule of this model, and the alternatives.
 //!
@@ -66,6 +67,29 @@
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
 //! | D-17/3 | What is q where all places left of a victim are valid? | `gc_ratio_max`, as for the debt. | 0, so that what is moved then costs nothing |
+//! | S-0.5/1 | Which places change the debt with an SLC cache? | Less: those of reads that were called for while a place was owed (D-11/2, D-11/3); none of folding. More: those of static blocks, one by one with v, n and B of that moment, each after its hand-over and before its full unit is queued. The average of D-17 counts host units alone. | all reads; before the hand-over; as one sum for each read |
+//! | S-0.5/2 | What are v and n of a victim in SLC mode? | v its valid places still to be read, n b' times its places still to be read: its share of a native block. | n its own places |
+//! | S-0.5/3 | What is h of a host unit in SLC mode? | In a dynamic block: the places of a native unit. In a static one: there is no charge, and nothing for the average of D-17. | its own places; 0 with an average |
+//! | S-0.5/4 | What if a place of a static block is handed over and there is no victim? | The debt is 0, as with a host unit (D-11/5). | it stays |
+//! | S-0.9/1 | Which places are `folded`? | All that leave blocks in SLC mode, whatever called for it. | those that the debt called for are `moved` |
+//! | S-1.1/1 | How many places does a unit in SLC mode count for a pause? | Its own, with padding. | those of a native unit |
+//! | S-1.1/2 | How many frames must the buffer have? | With an SLC cache one SLC unit of each open host frontier. Progress closes native units that the buffer cannot fill (D-8). | one native unit |
+//! | S-1.1/3 | Where in a block lie the places of its SLC mode? | They are the first pages of each plane. | every b'-th page |
+//! | S-1.1/4 | How many places has a unit for a scheme that drains by itself (`reserve`)? | Those of a native unit, whatever its mode. | its own |
+//! | S-1.2/1 | Which blocks are static, and which does the host take? | The last s/pools of each pool. A static block is never a native one. The one that has been free longest; at the start in ascending order. Taking it does not move the turn of the pools. | pools in turn; least worn |
+//! | S-1.3/1 | What does the precondition write? | Native blocks alone: data at rest were folded. The cache is empty at the start. The host goes on with the native block that it had open. | SLC blocks too |
+//! | S-1.3/2 | Which free block becomes a dynamic SLC block? | The one that the frontier would take as a native one (D-2/2). Wear counts the erases of both modes. | that with the fewest erases in SLC mode |
+//! | S-1.3/3 | Which blocks does d count? | Those in SLC mode that are not static, from their opening to the end of their erase. | until the last program of their data |
+//! | S-1.5/1 | When is the drive idle? | No command has been inside for `slc_idle`, counted from the end of the last one. Collectors act before arrivals of the same instant, so a fold may be queued in the instant in which a command arrives. | no operation in the array either |
+//! | S-1.5/2 | When does `slc_keep` count? | When a victim is chosen: closed SLC blocks, whether their programs have ended or not. Only one whose programs have ended is taken. A victim under way goes on. | after each read |
+//! | S-1.5/3 | When does the host wait for folding? | A page that was to be handed over found no frontier, and none has been handed over since then; or an entry or a FLUSH waits until units can take data. And `fold` keeps this GC unit from taking a block. Otherwise `fold` folds nothing. | while the GC unit cannot take a block |
+//! | S-1.5/4 | Which of several victims goes on? | Two may be under way. Collection (debt, or D-11/3) takes the first that is not static, folding the first in SLC mode. Each chooses a next one if there is none for it. Collection goes first. One read is outstanding. | one victim at a time |
+//! | S-1.5/5 | What is D-11/3 with SLC? | The host needs a block and can take none of the three kinds, and B <= gc_low or no native block is erased. Otherwise a frontier waits for folding alone. | each frontier that waits |
+//! | S-1.5/6 | What if there is cause to fold and B <= gc_low? | Nothing is folded, also without a victim of collection. Collection goes on only as the debt or D-11/3 says. | collection is forced; folding goes on |
+//! | S-1.5/7 | Which rules of collection hold for folding? | Its reads belong to the bursts of `gc_hold`, and its places count for `gc_burst` (D-11/10). A collector without a victim of collection closes its unit as D-11/7 says, also if it could fold. | folding holds no host program |
+//! | S-1.5/8 | When are open units closed for folding? | There is cause (b), owed < 1 and B > gc_low; no SLC block is closed or under way; no place is on its way to a unit, and no program or erase of the collector is queued or runs. | with B <= gc_low too |
+//! | S-1.7/1 | Which of two victims with as many valid places is taken? | With an SLC cache: one in SLC mode, then the one whose last unit was queued first. Without: the one that has had this number longest. | one rule for all |
+//! | S-1.7/2 | What of victims without valid places? | While B < gc_high collection erases a native or dynamic one without debt (D-11/4). Folding takes static and others as any SLC block. | at once, whatever B is |
 //!
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
@@ -93,6 +117,7 @@ mod outcome;
 mod queues;
 mod random;
 mod reads;
+mod slc;
 mod state;
 
 pub use config::{Drain, DriveConfig};
@@ -100,7 +125,7 @@ pub use geometry::DrivePlace;
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
-pub use random::{random_drive, random_load};
+pub use random::{random_drive, random_load, random_slc_drive};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use super::config::{DriveConfig, Marks, array, ns};
 use super::frames::Seen;
 use super::ftl::Ftl;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
+use super::slc::Mode;
 use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, Task, UnitWaits};
 use crate::reference::array::{Gates, Happened, Phase, SlowArray};
 
@@ -56,6 +57,8 @@ pub struct DriveModel {
     /// `program_pause`: places of the host that were queued since the last pause, and when that pause ends.
     pub(super) since_pause: u64,
     pub(super) paused_until: u64,
+    /// A dirty page was to be handed over, and no frontier could take it; none has been handed over since then.
+    pub(super) page_waits: bool,
     /// Places that the collector handed over from each die since the last host program started there.
     pub(super) since_host: Vec<u64>,
     /// A frame, a place or an operation has been set free.
@@ -80,7 +83,11 @@ impl DriveModel {
         } else {
             1
         };
-        if device.is_bounded() && config.frames < (open * unit_places) as u64 {
+        let least = match ftl.slc.on {
+            true => ftl.geometry.slc.unit_places,
+            false => unit_places,
+        };
+        if device.is_bounded() && config.frames < (open * least) as u64 {
             return Err("the buffer must hold one unit of each open host frontier".to_owned());
         }
         let dies = ftl.geometry.dies;
@@ -109,6 +116,7 @@ impl DriveModel {
             load: [vec![0; dies], vec![0; dies]],
             since_pause: 0,
             paused_until: 0,
+            page_waits: false,
             since_host: vec![0; dies],
             wake: false,
             asks: false,
@@ -160,6 +168,7 @@ impl DriveModel {
     /// A request beyond the drive, or no room.
     pub fn run(mut self, requests: &[DriveRequest]) -> Result<DriveOutcome, String> {
         self.requests = requests.to_vec();
+        self.ftl.slc_open = self.ftl.slc.on;
         let count = requests.len() + usize::from(self.config.flush_at_end);
         self.served = vec![Served::default(); count];
         self.outcome.times = vec![Default::default(); count];
@@ -203,7 +212,8 @@ impl DriveModel {
             let array = Some(array.0).filter(|&time| time < u64::MAX);
             let held = self.next_held();
             let paused = Some(self.paused_until).filter(|&end| end > self.now);
-            let Some(next) = [due, array, held, paused].into_iter().flatten().min() else {
+            let idle = self.next_idle();
+            let Some(next) = [due, array, held, paused, idle].into_iter().flatten().min() else {
                 break;
             };
             self.now = next;
@@ -216,6 +226,7 @@ impl DriveModel {
         loop {
             let changed = self.array.state_changes();
             self.note();
+            self.look_for_folding();
             self.step_collectors();
             self.array.gates = Some(self.gates());
             let started = self.array.starts();
@@ -329,6 +340,11 @@ impl DriveModel {
         self.load[usize::from(!host)][die] -= 1;
         self.look_at(self.ftl.units[unit].block);
         self.outcome.programs += 1;
+        let u = &self.ftl.units[unit];
+        self.outcome.programmed_bytes += u.places as u64 * self.m;
+        if self.ftl.blocks[u.block].mode == Mode::Slc {
+            self.outcome.slc_programs += 1;
+        }
         let first = self.ftl.geometry.locate(self.ftl.units[unit].first);
         self.outcome.program_ends.push((self.now, first));
         if host {
@@ -409,9 +425,10 @@ impl DriveModel {
         let counters = self.ftl.counters;
         o.host_units = counters.host;
         o.moved = counters.moved;
+        o.folded = counters.folded;
+        o.slc_host_places = counters.slc_host;
+        o.slc_erases = self.ftl.blocks.iter().map(|b| b.slc_erases).sum();
         o.padded_places = counters.padded;
-        let bytes = self.ftl.geometry.unit_places as u64 * self.m;
-        o.programmed_bytes = o.programs * bytes;
         let writes = self.requests.iter().filter(|r| r.is_write());
         o.host_bytes = writes.map(|r| r.bytes).sum();
         let open = self.ftl.units.iter().filter(|u| u.open);

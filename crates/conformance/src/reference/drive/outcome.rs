@@ -65,12 +65,18 @@ pub struct DriveOutcome {
     pub times: Vec<DriveTimes>,
     /// Logical units handed over by the buffer.
     pub host_units: u64,
-    /// Logical units moved by collection.
+    /// Logical units moved by collection of native blocks.
     pub moved: u64,
+    /// Logical units moved out of SLC blocks.
+    pub folded: u64,
+    /// Logical units handed over by the buffer to SLC blocks.
+    pub slc_host_places: u64,
     /// Places of closed units that hold nothing.
     pub padded_places: u64,
     /// Programs that ended.
     pub programs: u64,
+    /// Those of them in SLC blocks.
+    pub slc_programs: u64,
     /// Bytes of all programs, padding included.
     pub programmed_bytes: u64,
     /// Bytes that the host wrote.
@@ -81,6 +87,8 @@ pub struct DriveOutcome {
     pub host_open: u64,
     /// By plane and block; by die or by index where blocks are erased together.
     pub erases: Vec<u64>,
+    /// Erases of blocks in SLC mode.
+    pub slc_erases: u64,
     /// Array reads.
     pub array_reads: u64,
     /// Operations that gave way to reads.

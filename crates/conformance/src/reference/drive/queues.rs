@@ -50,7 +50,7 @@ impl DriveModel {
                 matches!(state, BlockState::Waiting | BlockState::Erasing)
             };
             let mut blocks = self.ftl.geometry.blocks_of(gc_unit);
-            self.collectors[gc_unit].victim.is_some() || blocks.any(|b| waits(&b))
+            !self.collectors[gc_unit].victims.is_empty() || blocks.any(|b| waits(&b))
         })
     }
 
@@ -91,9 +91,11 @@ impl DriveModel {
 }
 
 impl Ftl {
-    /// Valid places of the closed block that has the fewest.
+    /// Valid places of the closed block that has the fewest, static ones left out.
     fn fewest_valid(&self, gc_unit: usize) -> Option<u64> {
-        let blocks = self.geometry.blocks_of(gc_unit).map(|b| &self.blocks[b]);
+        let blocks = self.geometry.blocks_of(gc_unit);
+        let blocks = blocks.filter(|&b| !self.geometry.is_static(b));
+        let blocks = blocks.map(|b| &self.blocks[b]);
         let ended = blocks.filter(|b| b.state == BlockState::Closed && b.unfinished == 0);
         ended.map(|b| b.valid as u64).min()
     }
@@ -102,12 +104,14 @@ impl Ftl {
     fn open_places(&self, die: usize) -> u64 {
         let g = &self.geometry;
         let of_site = |(i, site): (usize, &Site)| {
-            let left_of_unit = self.open_host[i].map(|unit| self.units[unit].lpns.len());
-            let of_unit = left_of_unit.map_or(0, |taken| g.unit_places - taken);
+            let unit = self.open_host[i].map(|unit| &self.units[unit]);
+            let of_unit = unit.map_or(0, |u| u.places - u.lpns.len());
             let block = self.filling[site.gc_unit][self.stream(true)];
-            let opened = block.map(|b| self.blocks[b].opened[site.part]);
-            let of_block = opened.map_or(0, |opened| g.units_per_part - opened);
-            of_unit + of_block * g.unit_places
+            let of_block = block.map_or(0, |b| {
+                let left = self.units_per_part(b) - self.blocks[b].opened[site.part];
+                left * self.unit_places(b)
+            });
+            of_unit + of_block
         };
         let sites = g.sites.iter().enumerate();
         let left = sites.filter(|(_, site)| site.die == die).map(of_site);

@@ -40,7 +40,92 @@ pub fn random_drive(rng: &mut SplitMix64) -> DriveConfig {
     host_side(rng, &mut c);
     buffer(rng, &mut c);
     reads(rng, &mut c);
+    // Draws of their own, so that loads stay as they are.
+    let mut rng = SplitMix64::new(!c.seed);
+    if may_have_slc(&c) && rng.chance(40) {
+        slc(&mut rng, &mut c);
+    }
     c
+}
+
+/// A random drive with an SLC cache.
+pub fn random_slc_drive(rng: &mut SplitMix64) -> DriveConfig {
+    loop {
+        let mut c = random_drive(rng);
+        if !may_have_slc(&c) {
+            continue;
+        }
+        if !c.has("slc_blocks") {
+            slc(&mut SplitMix64::new(!c.seed), &mut c);
+        }
+        return c;
+    }
+}
+
+/// Bits of a native cell with which a block in SLC mode has whole units.
+fn cell_bits(c: &DriveConfig) -> Vec<u64> {
+    let (units, w) = (c.number("pages_per_block"), c.number("program_pages"));
+    let bits = if w > 1 { w..=w } else { 2..=5 };
+    bits.filter(|b| units.is_multiple_of(w * b)).collect()
+}
+
+fn may_have_slc(c: &DriveConfig) -> bool {
+    let greedy = c.is("gc_policy", "greedy") && c.is("gc_streams", "own");
+    greedy && c.is("allocation", "dynamic") && !cell_bits(c).is_empty()
+}
+
+/// The keys of an SLC cache, and blocks for it.
+fn slc(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    let bits = rng.pick(&cell_bits(c));
+    let of_native = c.number("program_pages") > 1 && rng.chance(50);
+    choose(c, "cell_bits", (!of_native).then_some(bits));
+    let planes = c.number("planes_per_die");
+    // Static blocks are as many in each plane of a GC unit.
+    let pools = match c.is("gc_unit", "die") && c.is("program_planes", "one") {
+        true => planes,
+        false => 1,
+    };
+    let fixed = pools * rng.below(4).div_ceil(pools);
+    let dynamic = rng.pick(&["0", "1", "2", "3", "4", "all"]);
+    let dynamic = if fixed == 0 && dynamic == "0" {
+        "all"
+    } else {
+        dynamic
+    };
+    c.set("slc_blocks", fixed);
+    c.set("slc_dynamic", dynamic);
+    let high = c.number("gc_high");
+    choose(
+        c,
+        "slc_reserve",
+        rng.pick(&[None, Some(high), Some(high + 1), Some(high + 3)]),
+    );
+    choose(
+        c,
+        "slc_full",
+        rng.pick(&[None, Some("direct"), Some("fold"), Some("fold")]),
+    );
+    let idle = rng.pick(&["off", "100us", "300us", "1ms", "5ms"]);
+    c.set("slc_idle", idle);
+    choose(c, "slc_keep", rng.pick(&[None, Some(0), Some(1), Some(2)]));
+    choose(
+        c,
+        "t_program_slc",
+        rng.pick(&[None, Some("100us"), Some("333ns")]),
+    );
+    choose(
+        c,
+        "t_read_slc",
+        rng.pick(&[None, Some("20us"), Some("7001ns")]),
+    );
+    choose(
+        c,
+        "t_erase_slc",
+        rng.pick(&[None, Some("1ms"), Some("5ms")]),
+    );
+    let more = rng.below(8);
+    let blocks = c.number("blocks_per_plane") + fixed / pools + more;
+    c.set("blocks_per_plane", blocks);
 }
 
 /// Gives a key a value, or none.

@@ -3,6 +3,7 @@
 use super::config::ns;
 use super::frames::{Missed, sectors};
 use super::model::DriveModel;
+use super::slc::Mode;
 use super::state::{Event, Task};
 use crate::reference::array::Phase;
 
@@ -112,12 +113,28 @@ impl DriveModel {
             Phase::Array(self.read_time(place, units)),
             Phase::Bus(self.transfer(bytes)),
         ];
+        self.submit_read(task, place, phases)
+    }
+
+    /// Queues an array read at a place. Reads of SLC blocks draw no retries.
+    pub(super) fn submit_read(&mut self, task: Task, place: usize, phases: Vec<Phase>) -> u64 {
         let die = self.ftl.geometry.die_of_place(place);
-        self.submit(task, die, phases, Vec::new(), None)
+        let number = self.submit(task, die, phases, Vec::new(), None);
+        if self.mode_at(place) == Mode::Slc {
+            self.array.never_retries(number);
+        }
+        number
+    }
+
+    fn mode_at(&self, place: usize) -> Mode {
+        self.ftl.blocks[self.ftl.geometry.block_of(place)].mode
     }
 
     /// Array time of a read of so many mapping units.
     pub(super) fn read_time(&self, place: usize, units: u64) -> u64 {
+        if self.mode_at(place) == Mode::Slc {
+            return self.ftl.slc.t_read;
+        }
         let times = self.device.t_read.of_types();
         let by_page = times[self.ftl.geometry.page_offset(place) % times.len()].0;
         match self.t_read_unit {

@@ -76,6 +76,8 @@ pub(super) struct Host {
     /// Stream that the last command came from.
     pub last_stream: usize,
     pub slots_used: u64,
+    /// When the last command was done.
+    pub last_done: u64,
     pub cores_free: Vec<u64>,
     pub link_in_free: u64,
     pub link_out_free: u64,
@@ -94,6 +96,7 @@ impl Host {
             streams: Vec::new(),
             last_stream: usize::MAX,
             slots_used: 0,
+            last_done: 0,
             cores_free: vec![0; cores as usize],
             link_in_free: 0,
             link_out_free: 0,
@@ -192,8 +195,9 @@ pub(super) struct Collector {
     pub look: bool,
     /// Places that the host is ahead.
     pub owed: f64,
-    /// Block under way, and its first place that has not been read.
-    pub victim: Option<(usize, usize)>,
+    /// Blocks under way in the order in which they were chosen, each with its first place that has not been read. Only
+    /// folding makes them two (S-1.5/4).
+    pub victims: Vec<(usize, usize)>,
     /// Places of the read under way.
     pub reading: Option<std::ops::Range<usize>>,
     /// Was that read called for by the debt?

@@ -5,9 +5,10 @@ use super::*;
 /// Programs account for everything, frames are given in the measure they come back, and places hold
 /// one logical unit each.
 pub fn hold(config: &DriveConfig, o: &DriveOutcome, seed: u64) {
-    let places = o.programs * config.unit_places();
+    let native = o.programs - o.slc_programs;
+    let places = native * config.unit_places() + o.slc_programs * config.slc_unit_places();
     let m = config.number("mapping_bytes");
-    let handed = o.host_units + o.moved + o.padded_places;
+    let handed = o.host_units + o.moved + o.folded + o.padded_places;
     assert_eq!(
         places,
         handed - o.open_places,

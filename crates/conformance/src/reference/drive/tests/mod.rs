@@ -5,11 +5,13 @@ mod collection;
 mod host;
 mod laws;
 mod random;
+mod slc;
 mod write_amplification;
 
 use super::*;
 
-/// Requests in mapping units of 4 KiB: "t op lpn count"; F is a write with FUA, P one with a preflush.
+/// Requests in mapping units of 4 KiB: "t op lpn count"; F is a write with FUA, P one with a preflush, T is
+/// TRIM.
 fn trace(lines: &[&str]) -> Vec<DriveRequest> {
     let parse = |line: &&str| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -24,6 +26,7 @@ fn trace(lines: &[&str]) -> Vec<DriveRequest> {
                 "R" => DriveOp::Read,
                 "W" | "P" => DriveOp::Write,
                 "F" => DriveOp::WriteFua,
+                "T" => DriveOp::Trim,
                 _ => DriveOp::Flush,
             },
             offset: number(2) * 4096,
