@@ -99,6 +99,10 @@ class CountFields(Fields):
     cache_reads: int | None
     cache_programs: int | None
     padded_places: int | None
+    slc_host_places: int | None
+    folded_places: int | None
+    slc_programs: int | None
+    slc_erases: int | None
     erase_suspensions: int | None
     program_suspensions: int | None
     lfs_clean_requests: int | None
@@ -220,6 +224,16 @@ class Endurance(Fields):
     erase_cv: float | None
     tbw_bytes: float | None
     years: float | None
+    life_used: LifeUsed
+
+
+class LifeUsed(Fields):
+    """Life used, 1 for all rated cycles."""
+
+    __slots__ = ()
+
+    worst: float
+    mean: float
 
 
 class EnergyNj(Fields):

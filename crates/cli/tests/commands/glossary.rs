@@ -42,8 +42,9 @@ fn the_glossary_leads_somewhere() {
 }
 
 /// Pages of drives, and where their words are explained.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "docs/DRIVES.md",
+    "docs/SLC.md",
     "docs/CALIBRATION.md",
     "docs/DRAINING.md",
     "docs/DEVICE_MODEL.md",
@@ -75,7 +76,7 @@ const TERMS: [&str; 27] = [
     "place",
     "residual",
     "scaled down",
-    "SLC buffer",
+    "SLC cache",
     "staging buffer",
     "suspend",
     "word line",
