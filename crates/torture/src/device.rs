@@ -89,13 +89,15 @@ fn units(rng: &mut SplitMix64, page: u64) -> Vec<String> {
         "all" => "die",
         _ => rng.pick(&["die", "plane"]),
     };
+    let (planes_per_die, words) = (count(rng), rng.pick(&[2, 4, 9]));
+    let high = low + rng.pick(&[1, 3]);
     let mut sets = vec![
         set("channels", count(rng)),
         set("chips_per_channel", count(rng)),
         set("dies_per_chip", count(rng)),
-        set("planes_per_die", count(rng)),
+        set("planes_per_die", planes_per_die),
         set("blocks_per_plane", rng.pick(&[24, 64])),
-        set("pages_per_block", pages * rng.pick(&[2, 4, 9])),
+        set("pages_per_block", pages * words),
         set("page_bytes", page * per_page),
         set("mapping_bytes", page),
         set("program_pages", pages),
@@ -106,19 +108,53 @@ fn units(rng: &mut SplitMix64, page: u64) -> Vec<String> {
         "queue_per=die".to_owned(),
         "gc_mode=paced".to_owned(),
         set("gc_low", low),
-        set("gc_high", low + rng.pick(&[1, 3])),
+        set("gc_high", high),
     ];
-    if rng.chance(70) {
+    let bits = match (pages, words) {
+        (1, 9) => 3,
+        (1, _) => 2,
+        _ => pages,
+    };
+    let has_slc = rng.chance(30) && words % bits == 0;
+    if has_slc || rng.chance(70) {
         sets.push("allocation=dynamic".to_owned());
     }
-    if rng.chance(70) {
+    if has_slc || rng.chance(70) {
         sets.push("buffer=bounded".to_owned());
+    }
+    if has_slc {
+        sets.extend(slc(rng, bits, planes_per_die, high));
     }
     // A large page holds fewer mapping units.
     match legal(&sets) {
         Some(_) => sets,
         None => shape(rng, page),
     }
+}
+
+/// An SLC cache, whose keys need each other.
+fn slc(rng: &mut SplitMix64, bits: u64, planes: u64, high: u64) -> Vec<String> {
+    let keys: [(&str, &[&str]); 8] = [
+        ("slc_dynamic", &["1", "3", "all"]),
+        ("slc_full", &["direct", "fold"]),
+        ("slc_idle", &["off", "40us", "3ms"]),
+        ("slc_keep", &["0", "1"]),
+        ("t_program_slc", &["0ns", "7us", "200us"]),
+        ("t_read_slc", &["0ns", "25us"]),
+        ("t_erase_slc", &["1ns", "3ms"]),
+        ("pe_cycles_slc", &["1", "90000"]),
+    ];
+    let mut sets: Vec<String> = keys
+        .iter()
+        .map(|(key, values)| format!("{key}={}", rng.pick(values)))
+        .collect();
+    sets.extend([
+        "pe_cycles=3000".to_owned(),
+        format!("cell_bits={bits}"),
+        format!("slc_blocks={}", planes * rng.pick(&[0, 1])),
+        format!("slc_reserve={}", high + rng.pick(&[0, 2])),
+    ]);
+    sets
 }
 
 /// Random settings of one key.
