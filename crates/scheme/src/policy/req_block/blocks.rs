@@ -279,9 +279,10 @@ impl Blocks {
         self.get_mut(older).newer = newer;
         self.get_mut(b).list = NOWHERE;
         self.blocks[usize::from(list)] -= 1;
-        let newer = self.real(newer);
-        if let Some(dirty) = &mut self.dirty {
-            dirty.unlink(list.into(), b, newer);
+        if self.dirty.is_some() {
+            let newer = self.real(newer);
+            let dirty = self.dirty.as_mut();
+            dirty.expect("it is known").unlink(list.into(), b, newer);
         }
         usize::from(list)
     }

@@ -312,7 +312,7 @@ impl GroupPolicy for ReqBlock {
             None => self.blocks.create(IRL, a.request, 1, self.time(a)),
         };
         self.blocks.put(b, slot);
-        if v.frames.is_dirty(slot) {
+        if self.blocks.knows_dirty() && v.frames.is_dirty(slot) {
             self.blocks.mark_dirty(slot);
         }
     }
@@ -326,10 +326,12 @@ impl GroupPolicy for ReqBlock {
         } else {
             self.divide(slot, b, a);
         }
-        if a.op == Op::Write || v.frames.is_dirty(slot) {
-            self.blocks.mark_dirty(slot);
+        if self.blocks.knows_dirty() {
+            if a.op == Op::Write || v.frames.is_dirty(slot) {
+                self.blocks.mark_dirty(slot);
+            }
+            self.blocks.show_dirty(self.blocks.of(slot));
         }
-        self.blocks.show_dirty(self.blocks.of(slot));
     }
 
     #[inline]

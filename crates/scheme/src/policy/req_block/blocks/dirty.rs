@@ -3,12 +3,12 @@
 use super::{Blocks, DRL, END, IRL, SRL};
 use destage_types::Slot;
 
-/// DirtyBlocks pages, and where they begin in each list.
+/// Dirty pages, and where they begin in each list.
 #[derive(Clone, Debug)]
 pub(super) struct DirtyBlocks {
     /// By slot.
     pages: Vec<bool>,
-    /// DirtyBlocks pages of each node.
+    /// Dirty pages of each node.
     of_block: Vec<u32>,
     /// Was a page of the node moved into a block that can be merged with it?
     has_heirs: Vec<bool>,
