@@ -229,7 +229,8 @@ pub(super) fn checks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     }
     if !c.geometry.pages_per_block.is_multiple_of(w * b) {
         let why = format!(
-            "a block of {} pages cannot hold a {b}th of them in units: pages_per_block must be a multiple of {}",
+            "in SLC mode a block has a part of its pages, in whole units, so {} pages must be a multiple of {} (program_pages = \
+             {w} times {b} bits of a cell)",
             c.geometry.pages_per_block,
             w * b
         );
