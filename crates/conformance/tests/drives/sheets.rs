@@ -90,7 +90,7 @@ const SEQUENTIAL_DEPTH: u32 = 128;
 const TOLERANCE: f64 = 0.15;
 
 /// The drive scaled down: all dies, times and rates, 400 blocks a die, smaller blocks, erases in proportion. An SLC cache has
-/// the same share of blocks, each of which has a ninth of the pages at least.
+/// the same share of the blocks.
 pub fn scaled(preset: &str, precondition: &str, more: &[String]) -> DeviceConfig {
     let whole = EffectiveDevice::from_preset(preset, &[]).expect("a preset");
     let geometry = &whole.config().geometry;

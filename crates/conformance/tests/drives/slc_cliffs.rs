@@ -106,7 +106,7 @@ fn modelled(drive: &Filled) -> Vec<(f64, f64)> {
     let share = drive.first / drive.capacity;
     let blocks = match drive.all {
         true => "all".to_owned(),
-        // Of the exported space, in blocks of which each has a part of the places.
+        // A share of the exported space, in blocks that have fewer places.
         false => format!("{:.0}", share * BLOCKS * (1.0 - 0.0905) * bits),
     };
     filled(preset, &[format!("slc_dynamic={blocks}")])

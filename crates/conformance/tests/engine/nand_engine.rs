@@ -371,7 +371,7 @@ fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
     seen
 }
 
-/// What all runs meet at least, of which a part of one in `parts` was tried.
+/// The least that all runs meet together. One part in `parts` of them was tried.
 fn has_met_everything(seen: &Seen, parts: u64) {
     let is_met = |count: u64, least: u64| assert!(count * parts > least, "{least}: {seen:?}");
     seen.jobs.iter().for_each(|&jobs| is_met(jobs, 300));

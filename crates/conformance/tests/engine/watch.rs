@@ -196,7 +196,7 @@ fn counts_of(record: &ResultRecord) -> u64 {
     c.flash_writes_host + own.into_iter().flatten().sum::<u64>()
 }
 
-/// On all devices, of which `cargo xtask ci` takes another one for each scheme.
+/// On all devices. `cargo xtask ci` takes one of them for each scheme, another one each time.
 #[test]
 fn every_scheme_can_be_watched_and_its_record_stays() {
     let trace = timed(1);

@@ -319,8 +319,7 @@ device_keys! {
     /// Program/erase cycles that a block is rated for. With it the record has `endurance`: the bytes that
     /// the host can write, and years.
     pe_cycles: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
-    /// Bits of a native cell, of which a block in SLC mode uses one: 3 if not given. With `program_pages` above 1 they are
-    /// that many.
+    /// Bits of a native cell; a block in SLC mode uses one of them. 3 if not given, or `program_pages` if that is above 1.
     cell_bits: Option<u32> [Some(2)..=Some(5)] = None,
     /// Blocks of a GC unit that are always in SLC mode: the last ones of each group of planes.
     slc_blocks: Option<u32> [Some(0)..=Some(1 << 24)] = None,

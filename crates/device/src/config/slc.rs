@@ -125,7 +125,7 @@ impl DeviceConfig {
     pub fn least_host_unit(&self) -> u32 {
         let shape = self.shape();
         match self.has_slc() {
-            true => shape.read_places().min(shape.unit()),
+            true => shape.read_places(),
             false => shape.unit(),
         }
     }

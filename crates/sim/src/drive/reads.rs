@@ -177,7 +177,7 @@ impl Drive {
             ..self.read_command(place, &grants, sectors)
         };
         let op = DriveOp {
-            reads_once: self.is_slc_place(place),
+            reads_once: self.core.map.is_slc(self.core.map.shape().block(place)),
             ..DriveOp::default()
         };
         self.submit(what, command, &op, |_| purpose);

@@ -1,4 +1,4 @@
-//! What a search chose, on traces that it has not seen: paired ratios with intervals.
+//! The choices of a search on traces that it has not seen: paired ratios with intervals.
 
 use super::{beside, flash};
 use serde_json::Value;

@@ -107,11 +107,6 @@ impl UnitMap {
         }
     }
 
-    /// Has the drive an SLC cache?
-    pub fn has_slc(&self) -> bool {
-        self.slc.is_some()
-    }
-
     /// Is a block in SLC mode?
     #[inline]
     pub fn is_slc(&self, block: u32) -> bool {

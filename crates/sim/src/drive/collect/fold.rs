@@ -5,7 +5,7 @@
 
 use crate::drive::Drive;
 use destage_device::config::{DeviceConfig, SlcTimes};
-use destage_device::map::{FlashMap, UnitStream};
+use destage_device::map::UnitStream;
 use destage_types::Nanos;
 
 /// The rules of the SLC cache, and whether the drive is idle.
@@ -46,12 +46,6 @@ impl Drive {
     pub(in crate::drive) fn slc_times(&self, block: u32) -> Option<SlcTimes> {
         let folding = self.folding.as_ref()?;
         self.core.map.is_slc(block).then_some(folding.times)
-    }
-
-    /// Is a place in a block in SLC mode?
-    pub(in crate::drive) fn is_slc_place(&self, place: u64) -> bool {
-        let map = &self.core.map;
-        map.has_slc() && map.is_slc(map.shape().block(place))
     }
 
     /// When the present rest has lasted so long that the drive folds, if it has not been told so.

@@ -170,7 +170,7 @@ impl Drive {
         }
     }
 
-    /// Takes a victim of which no place is still to be read.
+    /// Takes a victim that has been read whole.
     fn take_finished(&mut self, gc: u32) -> Option<VictimBlock> {
         let victims = &mut self.collectors.of(gc).victims;
         let map = &self.core.map;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::reference::rng::SplitMix64;
 
-/// The small device with three bits a cell, of which a block in SLC mode holds three units of four places.
+/// The small device with three bits a cell. A block in SLC mode holds three units of four places.
 fn cached(frames: u64, keys: &[(&'static str, &str)]) -> DriveConfig {
     let mut config = DriveConfig::small(frames);
     config.set("program_pages", 3);
