@@ -232,6 +232,7 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
     if config.collects() && !config.has_units() {
         gc_notices(config, unit, valid, &mut notices);
     }
+    notices.extend(super::drive::few_spare_blocks(config));
     notices
 }
 

@@ -34,6 +34,9 @@ impl DeviceConfig {
             ("read_retry", self.read_retry.is_some()),
             ("program_pause", self.program_pause.is_some()),
             ("slc_blocks or slc_dynamic", self.has_slc()),
+            ("handles", self.handles() > 1),
+            ("mapping", self.has_cached_mapping()),
+            ("parity", self.parity.unwrap_or(0) > 0),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }
@@ -134,7 +137,7 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     }
     needs(&mut no, c);
     let Some(asks) = c.unit_key() else {
-        return super::slc::checks(&mut no, c);
+        return inside(&mut no, c);
     };
     if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {
         let why =
@@ -153,8 +156,31 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         drive_wide(&mut no, c);
     }
     of_units(&mut no, c);
-    super::slc::checks(&mut no, c);
+    inside(&mut no, c);
     marks(&mut no, c);
+}
+
+/// Keys of what is inside a drive.
+fn inside(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
+    super::slc::checks(no, c);
+    super::handles::checks(no, c);
+    super::mapping::checks(no, c);
+}
+
+/// What S-0 needs: every part of the drive has frontiers of its own, and `key` says which part asks.
+pub(super) fn needs_frontiers(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, key: &str) {
+    let needed = [
+        (c.allocation == Allocation::Dynamic, "allocation = dynamic"),
+        (c.is_bounded(), "buffer = bounded"),
+        (c.gc_mode == GcMode::Paced, "gc_mode = paced"),
+        (
+            c.gc_streams != Some(GcStreams::Shared),
+            "gc_streams = own (collected data have blocks of their own)",
+        ),
+    ];
+    for (_, needed) in needed.iter().filter(|row| !row.0) {
+        no(key, format!("it needs {needed}"));
+    }
 }
 
 /// Keys that need another one.
@@ -313,9 +339,15 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         FlashUnit::Drive => 1,
         _ => unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1),
     };
-    if low < frontiers {
+    let of_collector = frontiers * (c.collector_frontiers() + u32::from(c.has_cached_mapping()));
+    if low < of_collector {
+        let map = if c.has_cached_mapping() {
+            " and the map"
+        } else {
+            ""
+        };
         let why = format!(
-            "gc_low = {low} is below the {frontiers} frontiers of the collector in a gc_unit"
+            "gc_low = {low} is below the {of_collector} frontiers of the collector{map} in a gc_unit"
         );
         return no("gc_low", why);
     }
@@ -340,18 +372,11 @@ fn room_of_marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, high: u32, 
         );
         return no("blocks_per_plane", why);
     }
-    // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
-    // collector, if they do not share it.
+    // Each GC unit keeps gc_high free blocks and the open ones.
     let units = u64::from(shape.count_of(c.gc_unit));
-    let static_slc = c.slc_blocks_of_group() * shape.groups;
-    let blocks = u64::from(shape.all_blocks() - static_slc) / units;
-    let streams = if c.gc_streams == Some(GcStreams::Shared) {
-        1
-    } else {
-        2
-    };
-    let kept = u64::from(high) + streams * u64::from(frontiers);
-    let logical = c.logical_pages().div_ceil(units);
+    let blocks = native_blocks(c);
+    let kept = u64::from(high) + u64::from(frontiers * c.open_blocks());
+    let logical = (c.logical_pages() + c.translation_pages()).div_ceil(units);
     let most = blocks.saturating_sub(kept) * u64::from(shape.places);
     if logical > most {
         let why = format!(
@@ -360,4 +385,29 @@ fn room_of_marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, high: u32, 
         );
         no("op", why);
     }
+}
+
+/// Blocks of a GC unit that are not always in SLC mode.
+fn native_blocks(c: &DeviceConfig) -> u64 {
+    let shape = c.shape();
+    let static_slc = c.slc_blocks_of_group() * shape.groups;
+    u64::from(shape.all_blocks() - static_slc) / u64::from(shape.count_of(c.gc_unit))
+}
+
+/// S-0.8: a drive with frontiers of its own that has few spare blocks.
+pub(super) fn few_spare_blocks(c: &DeviceConfig) -> Option<String> {
+    if c.handles() == 1 && !c.has_cached_mapping() {
+        return None;
+    }
+    let shape = c.shape();
+    let units = u64::from(shape.count_of(c.gc_unit));
+    let used = (c.logical_pages() + c.translation_pages()).div_ceil(units);
+    let spare = native_blocks(c) - used.div_ceil(u64::from(shape.places));
+    let needed = u64::from(c.gc_high? + c.open_blocks());
+    (spare < 2 * needed).then(|| {
+        format!(
+            "a gc_unit has {spare} spare blocks, and gc_high and its open blocks take {needed} of them: below twice that \
+             write amplification can be very high (more op)"
+        )
+    })
 }

@@ -4,9 +4,9 @@ use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
     EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger,
-    HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
-    ReadTransfer, Rewrite, SlcDynamic, SlcFull, SlcIdle, Suspend, ThresholdBase, ThresholdUnit,
-    WearLevelling, WritePace, checks,
+    HandlePlacement, HostLink, Isolation, MapEvict, MappingTable, PageTimes, Precondition,
+    ProgramPause, ProgramPlanes, QueueOrder, Ratio, ReadRetry, ReadTransfer, Rewrite, SlcDynamic,
+    SlcFull, SlcIdle, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, WritePace, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -341,4 +341,27 @@ device_keys! {
     t_erase_slc: Option<Picos> = None,
     /// Program/erase cycles that a block is rated for in SLC mode: 30 times `pe_cycles` if not given.
     pe_cycles_slc: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
+    /// Handles: writes of each have open units and blocks of their own. 1 if not given.
+    handles: Option<u32> [Some(1)..=Some(super::handles::MAX_HANDLES)] = None,
+    /// The handle of a write: the first row that fits decides, and handle 0 is taken if none does. Not given: the number
+    /// of its stream modulo `handles`.
+    placement: Option<HandlePlacement> = None,
+    /// Whether collected data stay apart by handle: `initial` if not given.
+    isolation: Option<Isolation> = None,
+    /// The part of the mapping table that the device keeps in memory: `full` if not given.
+    mapping: Option<MappingTable> = None,
+    /// Bytes of an entry of the mapping table on flash: 8 if not given.
+    mapping_entry_bytes: Option<u32> [Some(1)..=Some(65_536)] = None,
+    /// Memory for the mapping table. With `mapping = entry` an entry takes 8 bytes, and with `page` a page a mapping unit.
+    map_cache: Option<ByteSize> = None,
+    /// Entries that are clean once a translation page is written back: `one` if not given.
+    map_evict: Option<MapEvict> = None,
+    /// Most translation pages that are written back at a time for room in the map cache: the number of dies if not given.
+    map_evict_depth: Option<u32> [Some(1)..=Some(1 << 16)] = None,
+    /// The part of `map_cache` that is in the device, and not in memory of the host: all if not given.
+    map_sram: Option<ByteSize> = None,
+    /// Time that a request takes longer if an entry that it needs is in memory of the host: 1 us if not given.
+    t_hmb: Option<Picos> = None,
+    /// Program units for each unit of parity; 0, or not given: there is none.
+    parity: Option<u32> [Some(0)..=Some(255)] = None,
 }

@@ -7,10 +7,12 @@
 mod checks;
 mod drive;
 mod error;
+mod handles;
 mod keys;
 mod layers;
 mod lines;
 mod link;
+mod mapping;
 mod pace;
 mod page_times;
 mod pause;
@@ -22,10 +24,12 @@ mod slc;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod unsimulated;
 mod values;
 mod written;
 
 pub use error::{ConfigError, DeviceFault, Reason};
+pub use handles::{HandlePlacement, PlacementRule, WritesOf};
 pub use keys::{DeviceConfig, DeviceKey, keys};
 pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin, given_twice};
 pub use lines::key_lines;
@@ -41,9 +45,9 @@ pub use slc::{SlcDynamic, SlcIdle, SlcTimes};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CachePersistence, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
-    FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger, PauseWhileWritesWait,
-    ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, SlcFull, Suspend, ThresholdBase,
-    ThresholdUnit, WearLevelling,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger, Isolation, MapEvict,
+    MappingTable, PauseWhileWritesWait, ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, SlcFull,
+    Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 pub use written::{toml_comment, toml_string};
 
@@ -56,11 +60,15 @@ fn nearest_known(given: &str, known: impl IntoIterator<Item = &'static str>) -> 
 
 impl DeviceConfig {
     /// Mapping units the host can address: those of the raw pages without the over-provisioning, rounded
-    /// down. Static SLC blocks have none of them.
+    /// down. Static SLC blocks have none of them. Parity takes its share.
     pub fn logical_pages(&self) -> u64 {
         let units = u64::from(self.mapping_units_per_page());
         let pages = self.geometry.pages() - self.static_slc_pages();
-        self.op.rest().of(pages * units)
+        let (data, all) = match self.parity.unwrap_or(0) {
+            0 => (1, 1),
+            of_stripe => (u64::from(of_stripe), u64::from(of_stripe) + 1),
+        };
+        self.op.rest().of(pages * units * data) / all
     }
 
     /// Pages of a block that take data: all, or all but the summary page.
@@ -109,6 +117,12 @@ impl DeviceConfig {
             t_read_slc: other.t_read_slc,
             t_erase_slc: other.t_erase_slc,
             pe_cycles_slc: other.pe_cycles_slc,
+            placement: other.placement.clone(),
+            map_cache: other.map_cache,
+            map_evict: other.map_evict,
+            map_evict_depth: other.map_evict_depth,
+            map_sram: other.map_sram,
+            t_hmb: other.t_hmb,
             ..self.clone()
         };
         alike == *other && self.has_units() == other.has_units()

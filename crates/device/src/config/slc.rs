@@ -1,7 +1,7 @@
 //! The SLC cache: blocks that are written with one bit a cell (S-1).
 
 use super::reader::{Allowed, KeyReader, KeyValue, ValueType};
-use super::{Allocation, DeviceConfig, FlashUnit, GcMode, GcPolicy, GcStreams, SlcFull};
+use super::{DeviceConfig, FlashUnit, GcPolicy, SlcFull};
 use destage_types::{Nanos, Picos};
 use toml::Value;
 
@@ -209,18 +209,9 @@ pub(super) fn checks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         0 => "slc_blocks",
         _ => "slc_dynamic",
     };
-    let needed = [
-        (c.allocation == Allocation::Dynamic, "allocation = dynamic"),
-        (c.is_bounded(), "buffer = bounded"),
-        (c.gc_mode == GcMode::Paced, "gc_mode = paced"),
-        (c.gc_policy == GcPolicy::Greedy, "gc_policy = greedy"),
-        (
-            c.gc_streams != Some(GcStreams::Shared),
-            "gc_streams = own (collected data never go to SLC blocks)",
-        ),
-    ];
-    for (_, needed) in needed.iter().filter(|row| !row.0) {
-        no(key, format!("it needs {needed}"));
+    super::drive::needs_frontiers(no, c, key);
+    if c.gc_policy != GcPolicy::Greedy {
+        no(key, "it needs gc_policy = greedy".to_owned());
     }
     let (w, b) = (c.program_pages.unwrap_or(1), c.slc_divisor());
     if w > 1 && c.cell_bits.is_some_and(|bits| bits != w) {

@@ -180,6 +180,29 @@ words! {
         /// They wait while an SLC block is folded.
         Fold = "fold",
     }
+    /// Whether collected data stay apart by handle (S-3.4).
+    pub enum Isolation {
+        /// No: data of all handles share the blocks of the collector.
+        Initial = "initial",
+        /// Yes: the collector has a block for each handle.
+        Persistent = "persistent",
+    }
+    /// The part of the mapping table that is in memory (S-2).
+    pub enum MappingTable {
+        /// All of it.
+        Full = "full",
+        /// Entries of `map_cache`; the others are on flash.
+        Entry = "entry",
+        /// Translation pages of `map_cache`; the others are on flash.
+        Page = "page",
+    }
+    /// Entries that are clean once a translation page is written back (S-2.5).
+    pub enum MapEvict {
+        /// The entry that leaves.
+        One = "one",
+        /// All entries of the page.
+        Batch = "batch",
+    }
     /// A pause that is due while writes wait for a frame (DR-8).
     pub enum PauseWhileWritesWait {
         /// It begins.

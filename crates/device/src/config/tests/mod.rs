@@ -4,6 +4,7 @@ use destage_types::{Axis, ByteSize, Picos};
 use std::io::{self, Read};
 
 mod gc;
+mod inside;
 mod region;
 mod roundtrip;
 mod rules;

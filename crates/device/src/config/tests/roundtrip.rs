@@ -82,6 +82,17 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
             .boxed(),
+        ("placement", _) => {
+            let row = proptest::sample::select(vec![
+                "{stream=4294967295,handle=1}",
+                "{tag=\"node\",handle=0}",
+                "{from=\"0B\",to=\"4097B\",handle=1}",
+                "{from=\"1MiB\",to=\"16TiB\",handle=0}",
+            ]);
+            proptest::collection::vec(row, 1..=3)
+                .prop_map(|rows| format!("[{}]", rows.join(",")))
+                .boxed()
+        }
         (_, ValueType::Tables(_)) => {
             let step = (share(0..999_999_999), 0..10_000_000u64)
                 .prop_map(|(share, n)| format!("{{share={share},time=\"{n}ps\"}}"));
@@ -136,10 +147,25 @@ const OF_SLC: &[&str] = &[
     "pe_cycles_slc",
 ];
 
+/// Keys of what is inside a drive: frontiers of its own, and a mapping table on flash.
+const INSIDE: &[&str] = &[
+    "handles",
+    "placement",
+    "isolation",
+    "mapping",
+    "mapping_entry_bytes",
+    "map_cache",
+    "map_evict",
+    "map_evict_depth",
+    "map_sram",
+    "t_hmb",
+    "parity",
+];
+
 fn settings() -> impl Strategy<Value = Vec<String>> {
     let free = keys().iter().filter(|key| {
-        let needs_others = OF_UNITS.contains(&key.name) || OF_SLC.contains(&key.name);
-        !needs_others
+        let needs_others = [OF_UNITS, OF_SLC, INSIDE];
+        !needs_others.iter().any(|keys| keys.contains(&key.name))
     });
     let one = proptest::strategy::Union::new(free.filter_map(setting));
     proptest::collection::vec(one, 0..30)
@@ -161,11 +187,18 @@ fn units() -> impl Strategy<Value = Vec<String>> {
             "program_planes" => &["one", "all"],
             "unit_hold" => &["1ns", "2.5ms"],
             "buffer" => &["bounded"],
-            "gc_high" => &["7", "20"],
+            "gc_high" => &["10", "20"],
             // With marks that are far enough apart, whatever is drawn besides.
             "gc_hold" => &["true", "false"],
-            "gc_low" => &["1", "3"],
+            "gc_low" => &["5", "6"],
             "gc_streams" => &["shared", "own"],
+            "placement" | "isolation" | "t_hmb" | "map_evict" => return setting(key),
+            "handles" => &["2", "3"],
+            "mapping" => &["entry", "page"],
+            "map_cache" | "map_sram" => &["64B", "1MiB"],
+            "mapping_entry_bytes" => &["8", "64"],
+            "map_evict_depth" => &["1", "9"],
+            "parity" => &["0", "7"],
             name if OF_UNITS.contains(&name) => return setting(key),
             _ => return None,
         };
@@ -197,7 +230,14 @@ proptest! {
     }
 
     #[test]
-    fn printed_units_parse_back(mut list in units(), joined in any::<bool>()) {
+    fn printed_units_parse_back(mut list in units(), joined in any::<bool>(), inside in any::<bool>()) {
+        let key = |set: &String| set.split('=').next().unwrap_or_default().to_owned();
+        if inside {
+            list.retain(|set| set != "gc_streams=shared");
+            list.splice(0..0, ["handles=2", "mapping=page", "map_cache=4KiB"].map(str::to_owned));
+        } else {
+            list.retain(|set| !INSIDE.contains(&key(set).as_str()));
+        }
         if joined {
             let planes = list.iter().rev().find(|set| set.starts_with("program_planes="));
             let all = planes.is_some_and(|set| set.ends_with("all"));
@@ -206,7 +246,7 @@ proptest! {
         }
         let needed = [
             "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die", "allocation=dynamic",
-            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=7", "gc_low=2",
+            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=10", "gc_low=5",
         ];
         let list: Vec<String> = needed.map(str::to_owned).into_iter().chain(list).collect();
         prints_back(&EffectiveDevice::from_preset("default", &list).unwrap())?;

@@ -26,6 +26,9 @@ fn table(random: &mut SplitMix64, fields: &[TableField]) -> String {
             "overwrite" => pick(random, &["0", "2", "\"until_gc\""]),
             "every" => pick(random, &["0", "1", "4000"]),
             "while_writes_wait" => pick(random, &["\"begin\"", "\"put_off\""]),
+            "tag" => pick(random, &["\"node\"", "\"gc\"", "\"x\""]),
+            "stream" | "handle" => pick(random, &["0", "1", "7", "128"]),
+            "from" | "to" => pick(random, &["\"0B\"", "\"1MiB\"", "\"2GiB\""]),
             _ => pick(random, &["\"16MiB\"", "\"20us\"", "\"1GB/s\"", "0"]),
         };
         text.push(format!("{} = {value}", field.name));

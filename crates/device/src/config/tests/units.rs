@@ -17,7 +17,7 @@ const DRIVE: [&str; 12] = [
     "buffer=bounded",
 ];
 
-fn drive(more: &[&str]) -> Result<EffectiveDevice, ConfigError> {
+pub(super) fn drive(more: &[&str]) -> Result<EffectiveDevice, ConfigError> {
     let all: Vec<String> = DRIVE
         .iter()
         .chain(more)
