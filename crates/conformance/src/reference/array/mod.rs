@@ -126,6 +126,8 @@ pub struct SlowArray {
     pub retry: Vec<(f64, u64)>,
     /// Draws of retries.
     pub draws: SplitMix64,
+    /// Programs of a drive that something holds which is no operation.
+    waits_outside: Vec<u64>,
     /// Is nothing allowed to start?
     held: bool,
     /// The time.
@@ -161,6 +163,7 @@ impl SlowArray {
             gates: None,
             retry: Vec::new(),
             draws: SplitMix64::new(0),
+            waits_outside: Vec::new(),
             held: false,
             now: 0,
             operations: Vec::new(),

@@ -94,6 +94,23 @@ impl SlowArray {
             })
     }
 
+    /// A queued program waits in its place until it is let go: for something that is no operation.
+    pub fn hold_one(&mut self, number: u64) {
+        self.waits_outside.push(number);
+        self.operation(number).at = Progress::Blocked;
+    }
+
+    /// It waits for another operation too.
+    pub fn add_wait(&mut self, number: u64, other: u64) {
+        self.operation(number).after.push(other);
+    }
+
+    /// It waits for other operations alone.
+    pub fn let_go(&mut self, number: u64) {
+        self.waits_outside.retain(|&other| other != number);
+        self.release();
+    }
+
     /// Programs of the host that wait for the gate of a GC unit and for nothing else.
     pub fn waiting_programs(&self, gc_unit: usize) -> Vec<u64> {
         let queued = |op: &Operation| matches!(op.at, Progress::Queued(_));

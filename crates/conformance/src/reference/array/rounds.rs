@@ -86,7 +86,8 @@ impl SlowArray {
     pub(super) fn release(&mut self) {
         for i in self.gone..self.operations.len() {
             let op = &self.operations[i];
-            if op.at == Progress::Blocked && !self.is_one_pending(&op.after) {
+            let waits = self.is_one_pending(&op.after) || self.waits_outside.contains(&op.number);
+            if op.at == Progress::Blocked && !waits {
                 self.operations[i].at = Progress::Queued(self.now);
             }
         }

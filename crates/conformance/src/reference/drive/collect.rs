@@ -3,7 +3,8 @@
 use destage_device::config::PauseWhileWritesWait;
 
 use super::config::{Marks, ns};
-use super::ftl::{BlockState, Ftl};
+use super::ftl::{BlockState, Ftl, Unit};
+use super::handles::Writer;
 use super::model::DriveModel;
 use super::state::{Task, UnitWaits};
 use crate::reference::array::Phase;
@@ -93,6 +94,9 @@ impl DriveModel {
         if !self.collectors[gc_unit].moving.is_empty() {
             return self.hand_on(gc_unit);
         }
+        if !self.collectors[gc_unit].updates.is_empty() {
+            return self.update_map(gc_unit);
+        }
         if self.pass_invalid(gc_unit) {
             return true;
         }
@@ -100,7 +104,7 @@ impl DriveModel {
         let mut victims = self.collectors[gc_unit].victims.iter();
         let under_way = victims.position(|&(block, _)| !self.ftl.geometry.is_static(block));
         let paid = self.collectors[gc_unit].owed >= 1.0;
-        let called = paid || self.ftl.is_host_stuck(gc_unit);
+        let called = paid || self.ftl.is_host_stuck(gc_unit) || self.map_waits_for(gc_unit);
         match under_way {
             Some(i) if called => self.read_on(gc_unit, i, paid),
             None if self.begin_victim(gc_unit, called) => true,
@@ -131,6 +135,8 @@ impl DriveModel {
     /// A block is a victim from now on.
     pub(super) fn take_victim(&mut self, gc_unit: usize, block: usize) {
         self.ftl.blocks[block].state = BlockState::Victim;
+        let (valid, writer) = (self.ftl.blocks[block].valid, self.ftl.blocks[block].writer);
+        self.ftl.handles.row(writer).valid_at_erase += valid as u64;
         let from = block * self.ftl.geometry.places_per_block();
         self.collectors[gc_unit].victims.push((block, from));
     }
@@ -141,11 +147,18 @@ impl DriveModel {
         if self.ftl.free_blocks(gc_unit) as u64 <= self.marks.low {
             return;
         }
-        let stuck = self.ftl.open_gc_unit(gc_unit).filter(|_| {
-            let blocks = &self.ftl.blocks[self.ftl.geometry.blocks_of(gc_unit)];
-            blocks.iter().any(|b| b.state == BlockState::Waiting)
-        });
-        if let Some(unit) = stuck {
+        let waits = |b: &usize| self.ftl.blocks[*b].state == BlockState::Waiting;
+        let waiting: Vec<usize> = self.ftl.geometry.blocks_of(gc_unit).filter(waits).collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let mut open = self.ftl.open_gc_units(gc_unit);
+        // Moved translation pages may be in a unit on another GC unit (S-3.4/2).
+        let map = self.ftl.units.iter().enumerate();
+        let mut map = map.filter(|(_, u)| u.open && u.writer == Writer::Map);
+        let holds_one = |u: &Unit| u.sources.iter().any(|b| waiting.contains(b));
+        open.extend(map.find(|(_, u)| holds_one(u)).map(|(unit, _)| unit));
+        for unit in open {
             self.queue(unit);
         }
     }
@@ -186,6 +199,7 @@ impl DriveModel {
 
     fn end_victim(&mut self, gc_unit: usize, i: usize) {
         let (block, _) = self.collectors[gc_unit].victims.remove(i);
+        self.note_updates(gc_unit, block);
         self.ftl.blocks[block].state = BlockState::Waiting;
         self.retry_pending();
         if self.ftl.blocks[block].moving == 0 {
@@ -251,20 +265,25 @@ impl DriveModel {
                 self.collectors[gc_unit].moving.remove(0);
                 continue;
             };
-            let unit = match self.ftl.open_gc_unit(gc_unit) {
+            let source = self.ftl.geometry.block_of(place);
+            let (writer, from) = self.ftl.destination(gc_unit, lpn, source);
+            let unit = match self.ftl.open_unit_among(&from, writer) {
                 Some(unit) => unit,
                 None => {
-                    let from = self.ftl.sites_of(gc_unit);
-                    let Some(site) = self.ftl.choose_site(false, &from, &self.load[1]) else {
+                    let load = match writer {
+                        Writer::Map => vec![0; self.ftl.geometry.dies],
+                        _ => self.load[1].clone(),
+                    };
+                    let Some(site) = self.ftl.choose_site(writer, &from, &load) else {
                         return false;
                     };
-                    let unit = self.ftl.open(site, false);
+                    let unit = self.ftl.open(site, writer);
                     self.unit_waits.resize(unit + 1, UnitWaits::default());
                     unit
                 }
             };
-            let source = self.ftl.geometry.block_of(place);
             let (_, full) = self.ftl.assign(unit, lpn, Some(source));
+            self.note_moved(gc_unit, lpn, source);
             self.collectors[gc_unit].moving.remove(0);
             self.folded_out_of(gc_unit, source);
             if full {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use destage_device::config::{
-    DeviceConfig, EffectiveDevice, FlashUnit, GcMode, Ratio, SlcDynamic, SlcFull, SlcIdle, Suspend,
+    DeviceConfig, EffectiveDevice, FlashUnit, GcMode, MapEvict, MappingTable, Ratio, SlcDynamic,
+    SlcFull, SlcIdle, Suspend,
 };
 use destage_device::nand::{ArrayConfig, Suspension, Timing};
 use destage_types::{Nanos, Picos, QueuePer};
@@ -195,7 +196,8 @@ impl DriveConfig {
     pub fn device(&self) -> Result<DeviceConfig, String> {
         let keys = self.keys.iter();
         let keys: Vec<String> = keys.map(|(key, value)| format!("{key}={value}")).collect();
-        let device = EffectiveDevice::from_preset("default", &keys).map_err(|e| e.to_string())?;
+        let device = EffectiveDevice::from_preset_unsimulated("default", &keys)
+            .map_err(|e| e.to_string())?;
         let mut device = device.into_config();
         device.op = self
             .unchecked_op
@@ -292,6 +294,61 @@ impl SlcKeys {
             t_program: c.t_program_slc.map_or(200_000, ns),
             t_read: c.t_read_slc.map_or(25_000, ns) + ns(c.t_ready),
             t_erase: ns(c.t_erase_slc.unwrap_or(c.t_erase)),
+        }
+    }
+}
+
+/// S-2: the keys of a mapping table on flash.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MapKeys {
+    /// Are slots translation pages?
+    pub by_page: bool,
+    /// T.
+    pub entries_per_page: usize,
+    /// Slots, and those of them in the drive.
+    pub capacity: usize,
+    pub near: usize,
+    pub batch: bool,
+    pub depth: usize,
+    pub t_hmb: u64,
+}
+
+impl MapKeys {
+    /// None if the mapping table is in memory.
+    pub(super) fn new(c: &DeviceConfig) -> Option<MapKeys> {
+        let by_page = match c.mapping? {
+            MappingTable::Full => return None,
+            MappingTable::Entry => false,
+            MappingTable::Page => true,
+        };
+        let m = c.mapping().bytes();
+        let slots = |bytes: u64| (bytes / if by_page { m } else { 8 }) as usize;
+        let capacity = slots(c.map_cache?.0).max(1);
+        let dies = c.geometry.planes() / c.geometry.planes_per_die;
+        Some(MapKeys {
+            by_page,
+            entries_per_page: (m / u64::from(c.mapping_entry_bytes.unwrap_or(8))) as usize,
+            capacity,
+            near: c.map_sram.map_or(usize::MAX, |size| slots(size.0)),
+            batch: c.map_evict == Some(MapEvict::Batch),
+            depth: c.map_evict_depth.unwrap_or(dies) as usize,
+            t_hmb: c.t_hmb.map_or(1_000, ns),
+        })
+    }
+
+    /// Key of the slot of a logical unit.
+    pub(super) fn key(&self, lpn: usize) -> usize {
+        match self.by_page {
+            true => lpn / self.entries_per_page,
+            false => lpn,
+        }
+    }
+
+    /// Translation page of a key.
+    pub(super) fn page(&self, key: usize) -> usize {
+        match self.by_page {
+            true => key,
+            false => key / self.entries_per_page,
         }
     }
 }

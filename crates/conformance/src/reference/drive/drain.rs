@@ -3,6 +3,8 @@
 
 use super::config::ns;
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
+use super::handles::Writer;
+use super::map_cache::Asker;
 use super::model::DriveModel;
 use super::slc::Mode;
 use super::state::{Event, Flush, Task, UnitWaits};
@@ -63,23 +65,27 @@ impl DriveModel {
     fn hand_over_next(&mut self) -> bool {
         self.show_dies();
         let fits = |lpn: usize| self.can_take(lpn);
-        let next = self.buffer.next_dirty(&fits, self.ftl.static_allocation);
+        let passes_over = self.ftl.static_allocation || self.ftl.handles.count > 1;
+        let next = self.buffer.next_dirty(&fits, passes_over);
         next.is_some_and(|lpn| self.hand_over(lpn).is_some())
     }
 
     /// Is there a page that a unit can take?
     pub(super) fn has_room(&self) -> bool {
-        let mut sites = 0..self.ftl.geometry.sites.len();
-        let open = self.ftl.open_host.iter().any(Option::is_some);
-        self.pending.is_empty() && (open || sites.any(|s| self.ftl.can_open(s, true)))
+        let sites = 0..self.ftl.geometry.sites.len();
+        let open = !self.ftl.open_host_units().is_empty();
+        let mut hosts = self.ftl.handles.hosts();
+        let mut may = |writer| sites.clone().any(|s| self.ftl.can_open(s, writer));
+        self.pending.is_empty() && (open || hosts.any(&mut may))
     }
 
     pub(super) fn can_take(&self, lpn: usize) -> bool {
         if !self.pending.is_empty() {
             return false;
         }
+        let writer = Writer::Host(self.page_handles[lpn]);
         let mut sites = self.ftl.sites_for(lpn).into_iter();
-        self.ftl.open_unit_for(lpn).is_some() || sites.any(|s| self.ftl.can_open(s, true))
+        self.ftl.open_unit_for(lpn, writer).is_some() || sites.any(|s| self.ftl.can_open(s, writer))
     }
 
     /// Hands a dirty page over. Its unit, or nothing if no unit can take it.
@@ -88,7 +94,8 @@ impl DriveModel {
             return None;
         }
         let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
-        let (unit, place, full) = self.put(lpn, frame.sectors)?;
+        let handle = self.page_handles[lpn];
+        let (unit, place, full) = self.put(lpn, frame.sectors, handle)?;
         self.buffer.occupy(lpn, place);
         if full {
             self.queue(unit);
@@ -96,41 +103,62 @@ impl DriveModel {
         Some(unit)
     }
 
-    /// Puts data of the host into an open unit: unit, place, and whether the unit is full.
-    pub(super) fn put(&mut self, lpn: usize, have: u128) -> Option<(usize, usize, bool)> {
-        let unit = match self.ftl.open_unit_for(lpn) {
+    /// Puts data of a handle into its open unit: unit, place, and whether the unit is full.
+    pub(super) fn put(
+        &mut self,
+        lpn: usize,
+        have: u128,
+        handle: usize,
+    ) -> Option<(usize, usize, bool)> {
+        let writer = Writer::Host(handle);
+        let unit = match self.ftl.open_unit_for(lpn, writer) {
             Some(unit) => unit,
             None => {
                 let from = self.ftl.sites_for(lpn);
-                let site = self.ftl.choose_site(true, &from, &self.load[0])?;
-                let unit = self.ftl.open(site, true);
+                let site = self.ftl.choose_site(writer, &from, &self.load[0])?;
+                let unit = self.ftl.open(site, writer);
                 self.unit_waits.resize(unit + 1, UnitWaits::default());
                 self.unit_waits[unit].due = self.device.unit_hold.map(|hold| self.now + ns(hold));
                 unit
             }
         };
         self.page_waits = false;
-        self.read_old(lpn, have, unit);
+        let old = self.old_data(lpn, have);
+        let (place, full) = self.assign(unit, lpn);
+        let asks = self.map_cache.is_some();
+        let found = self.ask_map(lpn, true, Some(Asker::Unit(unit, old)));
+        if !asks || found.is_some() {
+            self.merge_old(unit, old);
+        }
+        Some((unit, place, full))
+    }
+
+    /// A place of an open unit is taken by data that nothing moves: the place, and whether the unit is full.
+    pub(super) fn assign(&mut self, unit: usize, lpn: usize) -> (usize, bool) {
         self.look_at(self.ftl.units[unit].block);
         let old = self.ftl.map[lpn];
         if old != super::ftl::NONE {
             self.look_at(self.ftl.geometry.block_of(old as usize));
         }
-        let (place, full) = self.ftl.assign(unit, lpn, None);
-        Some((unit, place, full))
+        self.ftl.assign(unit, lpn, None)
     }
 
-    /// D-7: a page with sectors missing reads its old place.
-    fn read_old(&mut self, lpn: usize, have: u128, unit: usize) {
+    /// D-7: the old place of a page with sectors missing, if it is on flash.
+    fn old_data(&self, lpn: usize, have: u128) -> Option<usize> {
         let all = sectors(0, self.m);
         let old = self.ftl.map[lpn];
-        if have & all == all || old == super::ftl::NONE {
-            return;
-        }
-        if self.ftl.unit_at(old as usize).is_none() {
-            let bytes = self.m;
-            let read = self.read_page(old as usize, bytes, 1, Task::MergeRead);
-            self.unit_waits[unit].reads.push(read);
+        let needs = have & all != all && old != super::ftl::NONE;
+        let old = needs.then_some(old as usize)?;
+        self.ftl.unit_at(old).is_none().then_some(old)
+    }
+
+    /// It is read before the program of the unit.
+    pub(super) fn merge_old(&mut self, unit: usize, old: Option<usize>) {
+        let Some(old) = old else { return };
+        let read = self.read_page(old, self.m, 1, Task::MergeRead);
+        match self.unit_waits[unit].program {
+            Some(program) => self.array.add_wait(program, read),
+            None => self.unit_waits[unit].reads.push(read),
         }
     }
 
@@ -150,23 +178,36 @@ impl DriveModel {
             Mode::Native => times[geometry.page_offset(u.first) % times.len()].0,
             Mode::Slc => self.ftl.slc.t_program,
         }));
-        let gate = u.host.then(|| self.ftl.gc_unit_of(unit));
-        self.load[usize::from(!u.host)][die] += 1;
-        if let Some(gc_unit) = gate {
-            self.host_queued += 1;
-            // A unit in SLC mode takes the share of a native one of its block; static blocks owe nothing (S-0.5/3).
-            if !geometry.is_static(block) {
-                self.charge(gc_unit, geometry.unit_places);
+        let (writer, gc_unit) = (u.writer, self.ftl.gc_unit_of(unit));
+        let (native, owes) = (geometry.unit_places, !geometry.is_static(block));
+        self.load[writer.load()][die] += 1;
+        match writer {
+            Writer::Host(_) => {
+                self.host_queued += 1;
+                // A unit in SLC mode takes the share of a native one of its block; static blocks owe nothing (S-0.5/3).
+                if owes {
+                    self.charge(gc_unit, native);
+                }
+                self.count_to_pause(places as u64);
             }
-            self.count_to_pause(places as u64);
+            Writer::Map => {
+                self.owe(gc_unit, native);
+                self.collectors[gc_unit].look = true;
+            }
+            Writer::Gc(_) => {}
         }
+        let gate = writer.is_host().then_some(gc_unit);
         let reads = std::mem::take(&mut self.unit_waits[unit].reads);
-        self.submit(Task::Program(unit), die, phases, reads, gate);
+        let number = self.submit(Task::Program(unit), die, phases, reads, gate);
+        if self.unit_waits[unit].translations > 0 {
+            self.array.hold_one(number);
+            self.unit_waits[unit].program = Some(number);
+        }
     }
 
     /// When open units of the host are due to be closed.
     fn held(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
-        let open = self.ftl.open_host.iter().copied().flatten();
+        let open = self.ftl.open_host_units().into_iter();
         open.filter_map(|unit| Some((self.unit_waits[unit].due?, unit)))
     }
 
@@ -218,7 +259,7 @@ impl DriveModel {
             if went_on {
                 continue;
             }
-            let open = self.ftl.open_host.iter().copied().flatten();
+            let open = self.ftl.open_host_units().into_iter();
             let fullest = open.max_by_key(|&unit| {
                 let frontier = self.ftl.frontier_of(unit);
                 (self.ftl.units[unit].lpns.len(), std::cmp::Reverse(frontier))
@@ -293,6 +334,7 @@ impl DriveModel {
                 Written::Hit => self.outcome.write_hits += 1,
                 Written::Granted => self.outcome.granted.push(self.now),
             }
+            self.take_handle(i, lpn);
             self.hand_over_left(Some(i));
             self.served[i].passage.cached = None;
             self.served[i].pages += 1;
@@ -370,7 +412,7 @@ impl DriveModel {
             let under_way = all.filter(|(_, u)| !u.ended && u.lpns.iter().any(of));
             units.extend(under_way.map(|(i, _)| i));
         }
-        units.retain(|&unit| self.ftl.units[unit].host);
+        units.retain(|&unit| self.ftl.units[unit].writer.is_host());
         // By frontier, each once.
         units.sort_unstable_by_key(|&unit| (self.ftl.frontier_of(unit), unit));
         units.dedup();

@@ -4,6 +4,7 @@ use destage_device::config::{Allocation, DeviceConfig, GcPolicy, GcStreams};
 
 use super::config::SlcKeys;
 use super::geometry::Geometry;
+use super::handles::{Handles, Writer};
 use super::slc::Mode;
 
 /// No logical unit, place or program unit.
@@ -31,8 +32,9 @@ pub enum BlockState {
 pub struct Block {
     /// Where it is in its life.
     pub state: BlockState,
-    /// How it was opened.
+    /// How it was opened, and the frontier that filled it.
     pub mode: Mode,
+    pub writer: Writer,
     /// When its last unit was queued, and when it was erased last.
     pub closed: u64,
     pub freed: u64,
@@ -66,8 +68,8 @@ pub struct Unit {
     pub first: usize,
     /// Places.
     pub places: usize,
-    /// Data of the host, or of the collector.
-    pub host: bool,
+    /// Whose frontier fills it.
+    pub writer: Writer,
     /// Logical units handed over, in order.
     pub lpns: Vec<u32>,
     /// For the collector: block that each came from.
@@ -89,6 +91,9 @@ pub struct Counters {
     pub folded: u64,
     /// Logical units handed over by the buffer to SLC blocks.
     pub slc_host: u64,
+    /// Translation pages handed over by the map cache and for the collector, and those moved.
+    pub map: u64,
+    pub map_moved: u64,
     /// Places left empty in closed units.
     pub padded: u64,
     /// Units queued.
@@ -115,20 +120,20 @@ pub struct Ftl {
     under_way: Vec<u32>,
     /// All blocks.
     pub blocks: Vec<Block>,
+    /// S-3.
+    pub(super) handles: Handles,
     /// Block that each stream of each GC unit fills.
-    pub(super) filling: Vec<[Option<usize>; 2]>,
+    pub(super) filling: Vec<Vec<Option<usize>>>,
     /// Pool that each stream of each GC unit took a block from last.
-    pub(super) last_pool: Vec<[usize; 2]>,
+    pub(super) last_pool: Vec<Vec<usize>>,
     /// All units since the start.
     pub units: Vec<Unit>,
     /// Numbers of units that may be used again.
     pub spare: Vec<usize>,
-    /// Open host unit of each site; with dynamic allocation at most one.
-    pub open_host: Vec<Option<usize>>,
-    /// Open collector unit of each site.
-    pub open_gc: Vec<Option<usize>>,
-    /// Site chosen last, by host and collector.
-    last_site: [usize; 2],
+    /// Open unit of each writer and site. With dynamic allocation a writer of the host has at most one.
+    pub(super) open: Vec<Vec<Option<usize>>>,
+    /// Site chosen last, by writer.
+    last_site: Vec<usize>,
     pub(super) time: u64,
     /// Places handed over.
     placed: u64,
@@ -141,9 +146,12 @@ impl Ftl {
     /// An erased drive.
     pub fn new(c: &DeviceConfig) -> Ftl {
         let geometry = Geometry::new(c);
+        let handles = Handles::new(c);
+        let (writers, sites) = (handles.writers(), geometry.sites.len());
         let block = Block {
             state: BlockState::Free,
             mode: Mode::Native,
+            writer: Writer::Host(0),
             closed: 0,
             freed: 0,
             opened: vec![0; geometry.parts],
@@ -161,17 +169,17 @@ impl Ftl {
             static_allocation: c.allocation == Allocation::Static,
             slc: SlcKeys::new(c),
             slc_open: false,
-            map: vec![NONE; geometry.exported],
+            map: vec![NONE; geometry.exported + geometry.translation_pages()],
             back: vec![NONE; geometry.places()],
             under_way: vec![NONE; geometry.places()],
             blocks: vec![block; geometry.blocks],
-            filling: vec![[None; 2]; geometry.gc_units],
-            last_pool: vec![[usize::MAX; 2]; geometry.gc_units],
+            filling: vec![vec![None; writers]; geometry.gc_units],
+            last_pool: vec![vec![usize::MAX; writers]; geometry.gc_units],
             units: Vec::new(),
             spare: Vec::new(),
-            open_host: vec![None; geometry.sites.len()],
-            open_gc: vec![None; geometry.sites.len()],
-            last_site: [geometry.sites.len() - 1; 2],
+            open: vec![vec![None; sites]; writers],
+            last_site: vec![sites - 1; writers],
+            handles,
             time: 0,
             placed: 0,
             by_benefit: c.gc_policy == GcPolicy::CostBenefit,
@@ -198,39 +206,48 @@ impl Ftl {
         self.count(gc_unit, &[BlockState::Free])
     }
 
-    pub(super) fn stream(&self, host: bool) -> usize {
-        usize::from(!host && !self.shared)
+    /// Where the block of a writer stands: host and collector may share one.
+    pub(super) fn stream(&self, writer: Writer) -> usize {
+        match writer {
+            Writer::Gc(_) if self.shared => 0,
+            writer => self.handles.index(writer),
+        }
     }
 
     /// Does the frontier's block have a unit left on this site?
-    pub fn has_room(&self, site: usize, host: bool) -> bool {
+    pub fn has_room(&self, site: usize, writer: Writer) -> bool {
         let s = self.geometry.sites[site];
-        let block = self.filling[s.gc_unit][self.stream(host)];
+        let block = self.filling[s.gc_unit][self.stream(writer)];
         block.is_some_and(|b| self.blocks[b].opened[s.part] < self.units_per_part(b))
     }
 
     /// Must the frontier of this GC unit take a new block before it can open a unit?
-    pub fn needs_block(&self, gc_unit: usize, host: bool) -> bool {
-        self.filling[gc_unit][self.stream(host)].is_none()
+    pub fn needs_block(&self, gc_unit: usize, writer: Writer) -> bool {
+        self.filling[gc_unit][self.stream(writer)].is_none()
     }
 
     /// Can a unit be opened here?
-    pub fn can_open(&self, site: usize, host: bool) -> bool {
+    pub fn can_open(&self, site: usize, writer: Writer) -> bool {
         let gc_unit = self.geometry.sites[site].gc_unit;
-        if host && self.is_host_stuck(gc_unit) {
+        if writer.is_host() && self.is_stuck(gc_unit, writer) {
             return false;
         }
-        match (self.needs_block(gc_unit, host), host) {
-            (true, true) => self.next_of_host(gc_unit).is_some(),
-            (true, false) => self.erased_blocks(gc_unit) > 0,
-            (false, _) => self.has_room(site, host),
+        match (self.needs_block(gc_unit, writer), writer) {
+            (true, Writer::Host(_)) => self.next_of_host(gc_unit).is_some(),
+            (true, _) => self.erased_blocks(gc_unit) > 0,
+            (false, _) => self.has_room(site, writer),
         }
     }
 
-    /// May the host open no unit before more has been collected? Of a shared block it leaves the rest
-    /// to the collector while the reserve is broken into.
+    /// May a handle that has been written with open no unit before more has been collected (S-3.2/2)?
     pub fn is_host_stuck(&self, gc_unit: usize) -> bool {
-        match self.needs_block(gc_unit, true) {
+        let mut used = self.handles.used();
+        used.any(|writer| self.is_stuck(gc_unit, writer))
+    }
+
+    /// The same of one handle. Of a shared block it leaves the rest to the collector while the reserve is broken into.
+    fn is_stuck(&self, gc_unit: usize, writer: Writer) -> bool {
+        match self.needs_block(gc_unit, writer) {
             // A frontier that has to wait for folding alone is not stuck (S-1.5/5).
             true => {
                 self.next_of_host(gc_unit).is_none()
@@ -242,16 +259,17 @@ impl Ftl {
     }
 
     /// The site with the least load that can take a unit; ties in turn after the last chosen.
-    pub fn choose_site(&self, host: bool, from: &[usize], load: &[u64]) -> Option<usize> {
+    pub fn choose_site(&self, writer: Writer, from: &[usize], load: &[u64]) -> Option<usize> {
         let count = self.geometry.sites.len();
-        let last = self.last_site[usize::from(!host)];
+        let last = self.last_site[self.handles.index(writer)];
         let turn = |site: usize| (site + count - 1 - last) % count;
-        let fits = from.iter().copied().filter(|&s| self.can_open(s, host));
+        let fits = from.iter().copied().filter(|&s| self.can_open(s, writer));
         fits.min_by_key(|&s| (load[self.geometry.sites[s].die], turn(s)))
     }
 
     /// The least worn erased native block of the pools in turn; ties by number.
-    pub(super) fn take_block(&mut self, gc_unit: usize, stream: usize) -> usize {
+    pub(super) fn take_block(&mut self, gc_unit: usize, writer: Writer) -> usize {
+        let stream = self.stream(writer);
         let per_pool = self.geometry.blocks_per_pool;
         let all = self.geometry.blocks_of(gc_unit);
         let pools = (all.len() / per_pool).max(1);
@@ -270,19 +288,27 @@ impl Ftl {
         }
         let block = best.expect("an erased block was there").2;
         self.last_pool[gc_unit][stream] = (block - all.start) / per_pool;
-        self.blocks[block].state = BlockState::Open;
-        self.filling[gc_unit][stream] = Some(block);
+        self.fill(gc_unit, block, writer);
         block
     }
 
+    /// A frontier fills this block from now on.
+    pub(super) fn fill(&mut self, gc_unit: usize, block: usize, writer: Writer) {
+        let stream = self.stream(writer);
+        self.blocks[block].state = BlockState::Open;
+        self.blocks[block].writer = writer;
+        self.handles.row(writer).units_opened += 1;
+        self.filling[gc_unit][stream] = Some(block);
+    }
+
     /// Opens a unit where `can_open` says so.
-    pub fn open(&mut self, site: usize, host: bool) -> usize {
+    pub fn open(&mut self, site: usize, writer: Writer) -> usize {
         let s = self.geometry.sites[site];
-        let stream = self.stream(host);
-        match (self.needs_block(s.gc_unit, host), host) {
-            (true, true) => self.take_for_host(s.gc_unit),
-            (true, false) => {
-                self.take_block(s.gc_unit, stream);
+        let stream = self.stream(writer);
+        match (self.needs_block(s.gc_unit, writer), writer) {
+            (true, Writer::Host(_)) => self.take_for_host(s.gc_unit, writer),
+            (true, _) => {
+                self.take_block(s.gc_unit, writer);
             }
             _ => {}
         }
@@ -301,7 +327,7 @@ impl Ftl {
             site,
             first,
             places,
-            host,
+            writer,
             lpns: Vec::new(),
             sources: Vec::new(),
             open: true,
@@ -312,22 +338,10 @@ impl Ftl {
             .resize(self.units.len().max(unit + 1), fresh.clone());
         self.units[unit] = fresh;
         self.under_way[first..first + places].fill(unit as u32);
-        self.last_site[usize::from(!host)] = site;
-        let open = if host {
-            &mut self.open_host
-        } else {
-            &mut self.open_gc
-        };
-        open[site] = Some(unit);
+        let index = self.handles.index(writer);
+        self.last_site[index] = site;
+        self.open[index][site] = Some(unit);
         unit
-    }
-
-    /// The open host unit that takes a logical unit.
-    pub fn open_unit_for(&self, lpn: usize) -> Option<usize> {
-        match self.static_allocation {
-            true => self.open_host[self.geometry.site_of(lpn)],
-            false => self.open_host.iter().copied().flatten().next(),
-        }
     }
 
     /// Sites where a logical unit of the host may go.
@@ -347,18 +361,22 @@ impl Ftl {
         assert!(u.open, "only an open unit takes data");
         let place = u.first + u.lpns.len();
         u.lpns.push(lpn as u32);
-        match source {
-            Some(block) => {
-                u.sources.push(block);
-                self.blocks[block].moving += 1;
-                match self.blocks[block].mode {
-                    Mode::Native => self.counters.moved += 1,
-                    Mode::Slc => self.counters.folded += 1,
-                }
-            }
+        let writer = u.writer;
+        if let Some(block) = source {
+            u.sources.push(block);
+            self.blocks[block].moving += 1;
+            self.handles.row(self.blocks[block].writer).moved += 1;
+        }
+        let counters = &mut self.counters;
+        match source.map(|block| self.blocks[block].mode) {
+            Some(_) if writer == Writer::Map => counters.map_moved += 1,
+            Some(Mode::Native) => counters.moved += 1,
+            Some(Mode::Slc) => counters.folded += 1,
+            None if writer == Writer::Map => counters.map += 1,
             None => {
-                self.counters.host += 1;
-                self.counters.slc_host += u64::from(self.blocks[u.block].mode == Mode::Slc);
+                self.handles.row(writer).host += 1;
+                counters.host += 1;
+                counters.slc_host += u64::from(self.blocks[u.block].mode == Mode::Slc);
             }
         }
         self.map[lpn] = place as u32;
@@ -388,12 +406,7 @@ impl Ftl {
         self.counters.padded += (u.places - u.lpns.len()) as u64;
         let block = u.block;
         self.counters.units += 1;
-        let open = if u.host {
-            &mut self.open_host
-        } else {
-            &mut self.open_gc
-        };
-        open[u.site] = None;
+        self.open[self.handles.index(u.writer)][u.site] = None;
         let mut units = self.units.iter();
         if self.is_opened_whole(block) && !units.any(|u| u.open && u.block == block) {
             self.time += 1;
@@ -423,12 +436,6 @@ impl Ftl {
             }
         }
         ready
-    }
-
-    /// Number of a unit's frontier where order matters: that of its GC unit, then that of its site.
-    pub fn frontier_of(&self, unit: usize) -> (usize, usize) {
-        let gc_unit = self.gc_unit_of(unit);
-        (self.geometry.turn_of(gc_unit), self.units[unit].site)
     }
 
     /// GC unit of a program unit.
@@ -489,6 +496,7 @@ impl Ftl {
         let places = self.geometry.places_per_block();
         self.back[b * places..(b + 1) * places].fill(NONE);
         self.time += 1;
+        self.handles.row(self.blocks[b].writer).units_erased += 1;
         let block = &mut self.blocks[b];
         block.state = BlockState::Free;
         block.opened.fill(0);

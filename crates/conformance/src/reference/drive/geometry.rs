@@ -7,7 +7,7 @@
 use destage_device::config::{DeviceConfig, FlashUnit};
 use destage_types::Axis;
 
-use super::config::SlcKeys;
+use super::config::{MapKeys, SlcKeys};
 use crate::reference::pagemap::share_left;
 
 /// Where a unit can be opened: a frontier, or the part of the drive's frontier on one die.
@@ -57,6 +57,8 @@ pub struct Geometry {
     pub dies: usize,
     /// Mapping units that the host can address.
     pub exported: usize,
+    /// Entries of a translation page: T. None if the mapping table is in memory.
+    pub entries: Option<usize>,
     /// In the order of `allocation_order`.
     pub sites: Vec<Site>,
     /// Site of every plane, in the order of `allocation_order`.
@@ -124,6 +126,7 @@ impl Geometry {
             blocks_per_pool: per_plane,
             dies,
             exported: share_left(c.op, places) as usize,
+            entries: MapKeys::new(c).map(|keys| keys.entries_per_page),
             sites: Vec::new(),
             site_of_plane: Vec::new(),
             planes_per_die,
@@ -132,6 +135,22 @@ impl Geometry {
         };
         geometry.list_sites(c);
         geometry
+    }
+
+    /// Translation pages.
+    pub fn translation_pages(&self) -> usize {
+        self.entries.map_or(0, |t| self.exported.div_ceil(t))
+    }
+
+    /// Numbers of the translation pages of what is mapped, ascending (S-2.1).
+    pub fn mapped_pages(&self, map: &[u32]) -> Vec<usize> {
+        let Some(t) = self.entries else {
+            return Vec::new();
+        };
+        let mapped = (0..self.exported).filter(|&lpn| map[lpn] != super::ftl::NONE);
+        let mut pages: Vec<usize> = mapped.map(|lpn| self.exported + lpn / t).collect();
+        pages.dedup();
+        pages
     }
 
     fn list_sites(&mut self, c: &DeviceConfig) {

@@ -3,6 +3,7 @@
 use super::collect::debt;
 use super::config::{DriveConfig, Marks};
 use super::ftl::{BlockState, Counters, Ftl};
+use super::handles::{HandleCounts, Writer};
 use super::model::DriveModel;
 use super::state::Collector;
 
@@ -42,7 +43,7 @@ impl DriveModel {
         overwrite: &[usize],
     ) -> Result<(), String> {
         for lpn in fill {
-            self.write_before(lpn)?;
+            self.write_before(lpn, Writer::Host(0))?;
         }
         let third = overwrite.len() / 3;
         let mut before = 0;
@@ -50,7 +51,7 @@ impl DriveModel {
             if i == overwrite.len() - third {
                 before = self.ftl.counters.moved;
             }
-            self.write_before(lpn)?;
+            self.write_before(lpn, Writer::Host(0))?;
         }
         let moved = self.ftl.counters.moved - before;
         // D-17
@@ -58,15 +59,18 @@ impl DriveModel {
             0 => 0,
             _ => self.debt.units * ((moved << 16) / third as u64),
         };
+        for page in self.ftl.geometry.mapped_pages(&self.ftl.map) {
+            self.write_before(page, Writer::Map)?;
+        }
         self.ftl.start_counting();
         self.collectors.iter_mut().for_each(|own| own.look = true);
         Ok(())
     }
 
     /// Writes a logical unit; a full unit of the host makes a debt, which is paid at once.
-    fn write_before(&mut self, lpn: usize) -> Result<(), String> {
+    fn write_before(&mut self, lpn: usize, writer: Writer) -> Result<(), String> {
         let (ftl, collectors, marks) = (&mut self.ftl, &mut self.collectors, &self.marks);
-        let full = ftl.write_now(lpn, |ftl, gc_unit| {
+        let full = ftl.write_now(lpn, writer, |ftl, gc_unit| {
             let collector = &mut collectors[gc_unit];
             while ftl.is_host_stuck(gc_unit) && step(ftl, collector, marks, gc_unit, true) {}
         })?;
@@ -127,7 +131,7 @@ impl Ftl {
     /// more than `reserve` are free.
     pub fn write_at_once(&mut self, lpn: usize, reserve: usize) -> Result<(), String> {
         let collect = |ftl: &mut Ftl, gc_unit| {
-            while ftl.needs_block(gc_unit, true) && ftl.free_blocks(gc_unit) <= reserve
+            while ftl.needs_block(gc_unit, Writer::Host(0)) && ftl.free_blocks(gc_unit) <= reserve
                 || ftl.is_host_stuck(gc_unit)
             {
                 if !ftl.collect_now(gc_unit) {
@@ -135,25 +139,26 @@ impl Ftl {
                 }
             }
         };
-        self.write_now(lpn, collect).map(|_| ())
+        self.write_now(lpn, Writer::Host(0), collect).map(|_| ())
     }
 
     /// Writes a logical unit; `make_room` collects where a unit is to be opened. The GC unit of the unit that is full now.
     fn write_now(
         &mut self,
         lpn: usize,
+        writer: Writer,
         mut make_room: impl FnMut(&mut Ftl, usize),
     ) -> Result<Option<usize>, String> {
-        let unit = match self.open_unit_for(lpn) {
+        let unit = match self.open_unit_for(lpn, writer) {
             Some(unit) => unit,
             None => {
                 let from = self.sites_for(lpn);
-                for &site in &from {
+                for &site in from.iter().filter(|_| writer.is_host()) {
                     make_room(self, self.geometry.sites[site].gc_unit);
                 }
-                let site = self.choose_site(true, &from, &vec![0; self.geometry.dies]);
+                let site = self.choose_site(writer, &from, &vec![0; self.geometry.dies]);
                 let site = site.ok_or("device full before the run: raise op or lower gc_low")?;
-                self.open(site, true)
+                self.open(site, writer)
             }
         };
         let (_, full) = self.assign(unit, lpn, None);
@@ -191,16 +196,16 @@ impl Ftl {
     /// Moves what a place of a victim holds.
     fn move_now(&mut self, gc_unit: usize, place: usize) {
         let lpn = self.valid_at(place).expect("it is valid");
-        let unit = match self.open_gc_unit(gc_unit) {
+        let source = self.geometry.block_of(place);
+        let (writer, from) = self.destination(gc_unit, lpn, source);
+        let unit = match self.open_unit_among(&from, writer) {
             Some(unit) => unit,
             None => {
                 let idle = vec![0; self.geometry.dies];
-                let from = self.sites_of(gc_unit);
-                let site = self.choose_site(false, &from, &idle);
-                self.open(site.expect("a collector may take the last block"), false)
+                let site = self.choose_site(writer, &from, &idle);
+                self.open(site.expect("a collector may take the last block"), writer)
             }
         };
-        let source = self.geometry.block_of(place);
         let (_, full) = self.assign(unit, lpn, Some(source));
         if full {
             self.finish_now(unit);
@@ -209,15 +214,9 @@ impl Ftl {
 
     /// Open units must not count a block that is gone.
     fn forget_source(&mut self, victim: usize) {
-        for unit in self.open_gc.clone().into_iter().flatten() {
+        for unit in self.open.concat().into_iter().flatten() {
             self.units[unit].sources.retain(|&b| b != victim);
         }
-    }
-
-    /// The collector's open unit of a GC unit.
-    pub fn open_gc_unit(&self, gc_unit: usize) -> Option<usize> {
-        let sites = self.sites_of(gc_unit);
-        sites.into_iter().find_map(|s| self.open_gc[s])
     }
 
     /// Sites of a GC unit.
@@ -229,11 +228,11 @@ impl Ftl {
 
     /// Ends the precondition: open units end with padding, nothing counts.
     pub fn start_counting(&mut self) {
-        let open = [self.open_host.clone(), self.open_gc.clone()].concat();
-        for unit in open.into_iter().flatten() {
+        for unit in self.open.concat().into_iter().flatten() {
             self.finish_now(unit);
         }
         self.counters = Counters::default();
+        self.handles.counts.fill(HandleCounts::default());
         self.units.clear();
         self.spare.clear();
     }

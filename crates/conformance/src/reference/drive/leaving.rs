@@ -27,6 +27,7 @@ impl DriveModel {
             self.take_pending(Leaving {
                 lpn: data.lpn,
                 sectors: data.sectors,
+                handle: self.page_handles[data.lpn],
                 request: by,
             });
         }
@@ -43,7 +44,7 @@ impl DriveModel {
         self.look_at_all();
     }
 
-    fn look_at_all(&mut self) {
+    pub(super) fn look_at_all(&mut self) {
         self.collectors.iter_mut().for_each(|c| c.look = true);
     }
 
@@ -53,7 +54,7 @@ impl DriveModel {
     }
 
     fn try_pending(&mut self, data: Leaving) -> bool {
-        let Some((unit, _, full)) = self.put(data.lpn, data.sectors) else {
+        let Some((unit, _, full)) = self.put(data.lpn, data.sectors, data.handle) else {
             return false;
         };
         if full {
@@ -101,7 +102,11 @@ impl DriveModel {
             if end - start < m {
                 continue;
             }
+            let was_mapped = self.ftl.map[lpn] != super::ftl::NONE;
             dropped |= self.unmap(lpn);
+            if was_mapped {
+                self.ask_map(lpn, true, None);
+            }
         }
         if dropped {
             self.drain();
@@ -179,6 +184,7 @@ impl DriveModel {
             self.take_pending(Leaving {
                 lpn,
                 sectors: frame.sectors,
+                handle: self.page_handles[lpn],
                 request: None,
             });
         }

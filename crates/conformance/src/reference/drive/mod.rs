@@ -1,5 +1,5 @@
-//! Drives that can be bought (D-1 to D-11, D-13 to D-17, S-0.1 to S-0.7, S-1.1 to S-1.8): a slow model of units, a
-//! bounded buffer, paced collection, an SLC cache and the host's side, over the array that it shares with the slow
+//! Drives that can be bought (D-1 to D-11, D-13 to D-17, S-0.1 to S-0.7, S-1.1 to S-1.8, S-2.1 to S-2.7, S-3.1 to S-3.6):
+//! a slow model of units, a bounded buffer, paced collection, an SLC cache, a mapping table on flash, handles and the host's side, over the array that it shares with the slow
 //! model of devices of pages. Operations and waiting requests are searched in turn; the mapping is a table.
 //! (DEVICE_MODEL.md, "Drives with units")
 //!
@@ -90,6 +90,34 @@
 //! | S-1.5/8 | When are open units closed for folding? | There is cause (b), owed < 1 and B > gc_low; no SLC block is closed or under way; no place is on its way to a unit, and no program or erase of the collector is queued or runs. | with B <= gc_low too |
 //! | S-1.7/1 | Which of two victims with as many valid places is taken? | With an SLC cache: one in SLC mode, then the one whose last unit was queued first. Without: the one that has had this number longest. | one rule for all |
 //! | S-1.7/2 | What of victims without valid places? | While B < gc_high collection erases a native or dynamic one without debt (D-11/4). Folding takes static and others as any SLC block. | at once, whatever B is |
+//! | S-0.2/1 | Which programs are the load of a frontier? | Of one of the host: those of host and map. Of one of the collector, which chooses a die where blocks lie on all dies: those of the collector alone. | map units count for both |
+//! | S-0.4/1 | In which order is tried again what waits for a block? | Translation pages that are written back, in order; one more waits behind them, also if a unit is open. Then data of the host (DR-4), then collectors. Each time a block is erased. | whichever fits |
+//! | S-0.4/2 | What makes room for translation pages that wait? | Collectors of GC units with B <= gc_low go on as in D-11/3. | the debt of others |
+//! | S-0.5/5 | Which program class has a map unit? | That of the collector, so D-11/10 holds for it. Its GC unit owes a native unit for it, which the average of D-17 does not count. | that of the host |
+//! | S-2.1/1 | What does the precondition write of the table? | The translation pages of all that is mapped, ascending, after all data. Full units owe as those of the host do. Collection before the run updates nothing, and D-17 counts the overwrites alone. | nothing |
+//! | S-2.1/2 | When does work of the mapping in memory end? | Before operations of the array that end in the same instant, in the order in which it began. | after them |
+//! | S-2.2/1 | When does a read ask for its translations? | After all its pages have been looked for, ascending. Units without data, and those in the buffer, in a unit under way, or waiting for room, ask for nothing. | page by page |
+//! | S-2.2/2 | When does a hand-over ask? | After its place has been taken, before a full unit is closed. Old data of a partial unit (D-7) are read when its translation is there. TRIM asks after the mapping has been dropped. | before |
+//! | S-2.3/1 | What of a translation page that was never written? | Its entries are present as soon as they have slots. | a load in no time |
+//! | S-2.3/2 | When is a translation page in memory? | While its map unit is open, queued or runs, or while it waits for a block. Its load takes `t_dram`. | while its unit is open |
+//! | S-2.3/3 | Who joins a load? | Entries that have a slot while their page is loaded, and all who ask again for one that is loaded or waits for a slot. | entries without a slot too |
+//! | S-2.3/4 | Where are the data of a read? | Where they are when its last translation is there and, with slots in memory of the host, `t_hmb` has passed. | where they were |
+//! | S-2.3/5 | What comes first when a load ends? | All who asked for its entries, in that order; then slots are given out. | slots first |
+//! | S-2.4/1 | Where does a program wait for translations? | In its place in the queue of its die, as for old data: programs of the host behind it wait. | not yet in the queue |
+//! | S-2.5/1 | What is the order of the slots? | By last ask; a slot that is given out is the first. Hand-over by collection does not count. | by load |
+//! | S-2.5/2 | What of an entry that is asked for while it is written back? | It waits until that is gone, then goes to the end of those that wait for a slot. | it stays |
+//! | S-2.5/3 | Which entries become clean with `batch`? | All of the page with a slot, those that are loaded too. | those that are present |
+//! | S-2.5/4 | When does a slot come free that was written back? | In the instant of its hand-over, once buses and dies have been granted what was queued: the map unit that it filled comes before the next load. | at once |
+//! | S-2.6/1 | Which slots are in the drive? | The first ones in order, with those being loaded and written back. | those that are present |
+//! | S-2.7/1 | When is an entry of a moved place looked for? | When its place is handed on. One that waits for a slot or is written back is not there. | at the end of the victim |
+//! | S-2.7/2 | Which rules of collection hold for updates? | They follow the victim before the next read, and count for no debt, burst or idle time. A burst stays as long. | those of its reads |
+//! | S-2.7/3 | Which map unit is closed for a block that waits (D-11/7)? | The open one, wherever it is, if it holds a place of the block. | none |
+//! | S-3.1/1 | When does a page take the handle of a request? | When it is written into its frame, or past the buffer. Data that wait for room keep theirs. Before the run it is 0. | at the start of the request |
+//! | S-3.1/2 | Which address counts for `placement`? | The first byte of the request, for all its pages. | that of each page |
+//! | S-3.2/1 | Which handles can be stuck (D-11/3), or wait for folding? | Those that a request has written with, and 0. | all |
+//! | S-3.2/2 | In which order are units closed? | By handle, then by frontier (D-4/3). | by frontier |
+//! | S-3.4/1 | Whose are blocks of the collector? | With `initial` nobody's. With `persistent` those of the handle, and so is what is moved out of them. Blocks of the map are nobody's. | those of their data |
+//! | S-3.6/1 | Which places are moved ones of a handle? | All that leave its blocks, folded ones too. | those of native blocks |
 //!
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
@@ -106,26 +134,34 @@ mod config;
 mod dies;
 mod drain;
 mod frames;
+mod frontiers;
 mod ftl;
 mod geometry;
+mod handles;
 mod host;
 mod instant;
 mod layers;
 mod leaving;
+mod map_cache;
+mod mapping;
 mod model;
 mod outcome;
 mod queues;
 mod random;
+mod random_inside;
 mod reads;
 mod slc;
 mod state;
 
 pub use config::{Drain, DriveConfig};
 pub use geometry::DrivePlace;
+pub use handles::HandleCounts;
 pub use instant::instant_write_amplification;
+pub use map_cache::MapCounts;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
 pub use random::{random_drive, random_load, random_slc_drive};
+pub use random_inside::random_inside_drive;
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,12 @@ use super::buffer::Buffer;
 use super::config::{DriveConfig, Marks, array, ns};
 use super::frames::Seen;
 use super::ftl::Ftl;
+use super::map_cache::MapCache;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
 use super::slc::Mode;
-use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, Task, UnitWaits};
+use super::state::{
+    Collector, Debt, Event, Flush, Host, MapWork, Pending, Served, Task, UnitWaits,
+};
 use crate::reference::array::{Gates, Happened, Phase, SlowArray};
 
 /// Order of the events of one instant: kind, and number among its kind (D-13/3).
@@ -50,6 +53,12 @@ pub struct DriveModel {
     /// Data that have left the buffer's scheme and that no unit can take, in order.
     pub(super) pending: VecDeque<Pending>,
     pub(super) unit_waits: Vec<UnitWaits>,
+    /// Handle of the newest data of each logical unit (S-3.1).
+    pub(super) page_handles: Vec<usize>,
+    /// S-2.
+    pub(super) map_cache: Option<MapCache>,
+    /// Work of the mapping in memory: its end, in the order in which it began.
+    pub(super) map_waits: Vec<(u64, MapWork)>,
     /// Host units queued or running.
     pub(super) host_queued: u64,
     /// Programs queued or running by die: of the host, of the collector.
@@ -80,7 +89,10 @@ impl DriveModel {
         let unit_places = ftl.geometry.unit_places;
         let open = if ftl.static_allocation {
             ftl.geometry.sites.len()
+        } else if config.unchecked_op.is_none() {
+            ftl.handles.count
         } else {
+            // A worked example has less (S-3.3).
             1
         };
         let least = match ftl.slc.on {
@@ -103,6 +115,9 @@ impl DriveModel {
                 ftl.geometry.gc_units,
                 ftl.geometry.places_per_block() / unit_places,
             ),
+            page_handles: vec![0; ftl.geometry.exported],
+            map_cache: MapCache::new(&device),
+            map_waits: Vec::new(),
             ftl,
             now: 0,
             events: BinaryHeap::new(),
@@ -213,7 +228,12 @@ impl DriveModel {
             let held = self.next_held();
             let paused = Some(self.paused_until).filter(|&end| end > self.now);
             let idle = self.next_idle();
-            let Some(next) = [due, array, held, paused, idle].into_iter().flatten().min() else {
+            let map = self.map_waits.iter().map(|&(end, _)| end).min();
+            let Some(next) = [due, array, held, paused, idle, map]
+                .into_iter()
+                .flatten()
+                .min()
+            else {
                 break;
             };
             self.now = next;
@@ -224,6 +244,7 @@ impl DriveModel {
     fn settle(&mut self) {
         self.array.now = self.now;
         loop {
+            self.end_map_waits();
             let changed = self.array.state_changes();
             self.note();
             self.look_for_folding();
@@ -231,7 +252,7 @@ impl DriveModel {
             self.array.gates = Some(self.gates());
             let started = self.array.starts();
             self.note();
-            if !changed && !started && !self.host_work() {
+            if !changed && !started && !self.free_map_slots() && !self.host_work() {
                 break;
             }
         }
@@ -269,6 +290,7 @@ impl DriveModel {
     ) -> u64 {
         let (kind, host) = match task {
             Task::HostRead(_) | Task::MergeRead => (OpKind::Read, true),
+            Task::Map(work) => (OpKind::Read, !matches!(work, MapWork::Update(_))),
             Task::Program(_) => (OpKind::Program, gate.is_some()),
             Task::GcRead(_) => (OpKind::Read, false),
             Task::Erase(_) => (OpKind::Erase, false),
@@ -284,18 +306,19 @@ impl DriveModel {
         for (happened, number) in std::mem::take(&mut self.array.happened) {
             let task = self.tasks[number as usize];
             match (happened, task) {
-                (Happened::Started, Task::Program(unit)) if self.ftl.units[unit].host => {
+                (Happened::Started, Task::Program(unit))
+                    if self.ftl.units[unit].writer.is_host() =>
+                {
                     self.host_program_started(unit, number);
                 }
-                (Happened::Started, Task::HostRead(_) | Task::MergeRead | Task::GcRead(_)) => {
-                    self.outcome.array_reads += 1;
-                }
                 (Happened::Transferred, Task::Program(unit))
-                    if self.ftl.units[unit].host && self.releases_at_transfer_end() =>
+                    if self.ftl.units[unit].writer.is_host() && self.releases_at_transfer_end() =>
                 {
                     self.release_frames(unit);
                 }
                 (Happened::Ended, task) => self.ended(task),
+                (Happened::Started, Task::Program(_) | Task::Erase(_)) => {}
+                (Happened::Started, _) => self.outcome.array_reads += 1,
                 _ => {}
             }
         }
@@ -316,12 +339,14 @@ impl DriveModel {
             Task::MergeRead => {}
             Task::Program(unit) => self.program_ended(unit),
             Task::GcRead(gc_unit) => self.collected(gc_unit),
+            Task::Map(work) => self.map_work_ended(work),
             Task::Erase(block) => {
                 self.ftl.blocks[block].erasing -= 1;
                 if self.ftl.blocks[block].erasing == 0 {
                     self.ftl.erased(block);
                     self.asks = true;
                     self.look_at(block);
+                    self.retry_map();
                     self.retry_pending();
                 }
                 self.look_at(block);
@@ -335,9 +360,9 @@ impl DriveModel {
     }
 
     fn program_ended(&mut self, unit: usize) {
-        let host = self.ftl.units[unit].host;
+        let writer = self.ftl.units[unit].writer;
         let die = self.die_of_unit(unit);
-        self.load[usize::from(!host)][die] -= 1;
+        self.load[writer.load()][die] -= 1;
         self.look_at(self.ftl.units[unit].block);
         self.outcome.programs += 1;
         let u = &self.ftl.units[unit];
@@ -347,7 +372,7 @@ impl DriveModel {
         }
         let first = self.ftl.geometry.locate(self.ftl.units[unit].first);
         self.outcome.program_ends.push((self.now, first));
-        if host {
+        if writer.is_host() {
             self.host_queued -= 1;
             self.asks = true;
             if !self.releases_at_transfer_end() {
@@ -414,7 +439,7 @@ impl DriveModel {
     fn why_stopped(&self, i: usize) -> String {
         let full = (0..self.collectors.len()).any(|u| {
             let low = self.ftl.free_blocks(u) <= self.marks.low as usize;
-            low && self.ftl.needs_block(u, true) && self.ftl.victim(u).is_none()
+            low && self.ftl.is_host_stuck(u) && self.ftl.victim(u).is_none()
         });
         let why = if full { "device full" } else { "stopped" };
         format!("{why}: request {i} of {} is not done", self.served.len())
@@ -433,13 +458,20 @@ impl DriveModel {
         o.host_bytes = writes.map(|r| r.bytes).sum();
         let open = self.ftl.units.iter().filter(|u| u.open);
         o.open_places = open.clone().map(|u| u.lpns.len() as u64).sum();
-        o.host_open = open.filter(|u| u.host).map(|u| u.lpns.len() as u64).sum();
+        o.host_open = open
+            .filter(|u| u.writer.is_host())
+            .map(|u| u.lpns.len() as u64)
+            .sum();
         o.erases = self.ftl.blocks.iter().map(|b| b.erases).collect();
         o.suspensions = self.array.suspended.iter().sum();
         o.dirty_left = self.buffer.dirty() as u64;
         let locate = |p: u32| self.ftl.geometry.locate(p as usize);
         let place = |&p: &u32| (p != super::ftl::NONE).then(|| locate(p));
         o.mapping = self.ftl.map.iter().map(place).collect();
+        o.handles = self.ftl.handles.counts.clone();
+        o.map = self.map_cache.map(|map| map.counts).unwrap_or_default();
+        o.map.moved = counters.map_moved;
+        o.map_places = counters.map;
         o.end = self.now;
         self.outcome
     }

@@ -1,6 +1,8 @@
 //! Requests, and what a run gives.
 
 use super::geometry::DrivePlace;
+use super::handles::HandleCounts;
+use super::map_cache::MapCounts;
 
 /// The kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +73,12 @@ pub struct DriveOutcome {
     pub folded: u64,
     /// Logical units handed over by the buffer to SLC blocks.
     pub slc_host_places: u64,
+    /// By handle, and those of nobody (S-3.6).
+    pub handles: Vec<HandleCounts>,
+    /// S-2.
+    pub map: MapCounts,
+    /// Translation pages written back and updated.
+    pub map_places: u64,
     /// Places of closed units that hold nothing.
     pub padded_places: u64,
     /// Programs that ended.

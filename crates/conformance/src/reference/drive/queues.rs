@@ -7,6 +7,7 @@ use super::config::ns;
 use super::dies::SlowDies;
 use super::ftl::{BlockState, Ftl};
 use super::geometry::Site;
+use super::handles::Writer;
 use super::model::DriveModel;
 use crate::reference::cqct::{Cost, Queue};
 
@@ -104,14 +105,17 @@ impl Ftl {
     fn open_places(&self, die: usize) -> u64 {
         let g = &self.geometry;
         let of_site = |(i, site): (usize, &Site)| {
-            let unit = self.open_host[i].map(|unit| &self.units[unit]);
-            let of_unit = unit.map_or(0, |u| u.places - u.lpns.len());
-            let block = self.filling[site.gc_unit][self.stream(true)];
-            let of_block = block.map_or(0, |b| {
-                let left = self.units_per_part(b) - self.blocks[b].opened[site.part];
-                left * self.unit_places(b)
-            });
-            of_unit + of_block
+            let of_writer = |writer: Writer| {
+                let unit = self.open[self.handles.index(writer)][i].map(|unit| &self.units[unit]);
+                let of_unit = unit.map_or(0, |u| u.places - u.lpns.len());
+                let block = self.filling[site.gc_unit][self.stream(writer)];
+                let of_block = block.map_or(0, |b| {
+                    let left = self.units_per_part(b) - self.blocks[b].opened[site.part];
+                    left * self.unit_places(b)
+                });
+                of_unit + of_block
+            };
+            self.handles.hosts().map(of_writer).sum::<usize>()
         };
         let sites = g.sites.iter().enumerate();
         let left = sites.filter(|(_, site)| site.die == die).map(of_site);

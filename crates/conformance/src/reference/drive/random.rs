@@ -129,7 +129,11 @@ fn slc(rng: &mut SplitMix64, c: &mut DriveConfig) {
 }
 
 /// Gives a key a value, or none.
-fn choose<T: std::fmt::Display>(c: &mut DriveConfig, key: &'static str, value: Option<T>) {
+pub(super) fn choose<T: std::fmt::Display>(
+    c: &mut DriveConfig,
+    key: &'static str,
+    value: Option<T>,
+) {
     if let Some(value) = value {
         c.set(key, value);
     }

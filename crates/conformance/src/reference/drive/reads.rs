@@ -8,7 +8,7 @@ use super::state::{Event, Task};
 use crate::reference::array::Phase;
 
 /// The data of one physical page that a request wants.
-struct Wanted {
+pub(super) struct Wanted {
     page: usize,
     place: usize,
     bytes: u64,
@@ -20,6 +20,7 @@ impl DriveModel {
     pub(super) fn read(&mut self, i: usize) {
         let r = self.requests[i];
         let m = self.m;
+        let mut missed: Vec<(usize, u64)> = Vec::new();
         let mut pages: Vec<Wanted> = Vec::new();
         let mut from_memory = false;
         self.served[i].passage = self.buffer.begins(&self.seen(i));
@@ -64,11 +65,12 @@ impl DriveModel {
                 from_memory = true;
                 continue;
             }
+            missed.push((lpn, bytes));
             self.want(&mut pages, place as usize, bytes);
         }
-        self.served[i].parts += pages.len();
-        for w in pages {
-            self.read_page(w.place, w.bytes, w.units, Task::HostRead(i));
+        match self.map_cache {
+            Some(_) if !missed.is_empty() => self.ask_map_for(i, missed),
+            _ => self.read_pages(i, pages),
         }
         match from_memory {
             true => self.at(self.now + self.t_dram, Event::PartDone(i)),
@@ -76,8 +78,16 @@ impl DriveModel {
         }
     }
 
+    /// Reads the data of a request from flash.
+    pub(super) fn read_pages(&mut self, i: usize, pages: Vec<Wanted>) {
+        self.served[i].parts += pages.len();
+        for w in pages {
+            self.read_page(w.place, w.bytes, w.units, Task::HostRead(i));
+        }
+    }
+
     /// So many bytes of a place are read from flash.
-    fn want(&self, pages: &mut Vec<Wanted>, place: usize, bytes: u64) {
+    pub(super) fn want(&self, pages: &mut Vec<Wanted>, place: usize, bytes: u64) {
         let page = place / self.ftl.geometry.k;
         match pages.iter_mut().find(|w| w.page == page) {
             Some(wanted) => {

@@ -2,6 +2,7 @@
 
 use super::config::ns;
 use super::ftl::{BlockState, Ftl};
+use super::handles::Writer;
 use super::model::DriveModel;
 
 /// How a block is programmed from its opening to its erase (S-0.1).
@@ -113,7 +114,10 @@ impl Ftl {
     pub(super) fn fold_keeps(&self, gc_unit: usize) -> bool {
         self.slc_open
             && self.slc.fold
-            && self.needs_block(gc_unit, true)
+            && self
+                .handles
+                .used()
+                .any(|writer| self.needs_block(gc_unit, writer))
             && self.next_of_host(gc_unit).is_none()
             && self.has_blocks_to_fold(gc_unit)
     }
@@ -126,16 +130,14 @@ impl Ftl {
     }
 
     /// The frontier of the host takes a block.
-    pub(super) fn take_for_host(&mut self, gc_unit: usize) {
-        let stream = self.stream(true);
+    pub(super) fn take_for_host(&mut self, gc_unit: usize, writer: Writer) {
         let next = self.next_of_host(gc_unit).expect("there is a block");
         let block = match next {
             NextBlock::Static(block) => {
-                self.blocks[block].state = BlockState::Open;
-                self.filling[gc_unit][stream] = Some(block);
+                self.fill(gc_unit, block, writer);
                 block
             }
-            NextBlock::Dynamic | NextBlock::Native => self.take_block(gc_unit, stream),
+            NextBlock::Dynamic | NextBlock::Native => self.take_block(gc_unit, writer),
         };
         self.blocks[block].mode = match next {
             NextBlock::Native => Mode::Native,
@@ -234,7 +236,7 @@ impl DriveModel {
             }
             if waits && self.ftl.closed_slc_blocks(gc_unit) == 0 && !self.is_collecting(gc_unit) {
                 // The last folded block waits for it.
-                if let Some(unit) = self.ftl.open_gc_unit(gc_unit) {
+                for unit in self.ftl.open_gc_units(gc_unit) {
                     self.queue(unit);
                 }
             }
@@ -246,7 +248,8 @@ impl DriveModel {
     fn is_collecting(&self, gc_unit: usize) -> bool {
         let mine = |unit: usize| self.ftl.gc_unit_of(unit) == gc_unit;
         let units = self.ftl.units.iter().enumerate();
-        let mut programs = units.filter(|(i, u)| !u.host && !u.open && !u.ended && mine(*i));
+        let of_collector = units.filter(|(i, u)| matches!(u.writer, Writer::Gc(_)) && mine(*i));
+        let mut programs = of_collector.filter(|(_, u)| !u.open && !u.ended);
         let blocks = &self.ftl.blocks[self.ftl.geometry.blocks_of(gc_unit)];
         programs.next().is_some() || blocks.iter().any(|b| b.state == BlockState::Erasing)
     }

@@ -17,8 +17,23 @@ pub(super) enum Task {
     Program(usize),
     /// Pages for the collector of a GC unit.
     GcRead(usize),
+    /// A translation page.
+    Map(MapWork),
     /// A part of a block.
     Erase(usize),
+}
+
+/// Something that the mapping waits for, from flash or from memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum MapWork {
+    /// A translation page is loaded.
+    Load(usize),
+    /// The translation page of a key of the map cache is read to be written back.
+    Evict(usize),
+    /// A translation page is read that the collector of a GC unit updates.
+    Update(usize),
+    /// The translations of a read are in memory of the host.
+    Far(usize),
 }
 
 /// Something at a known time.
@@ -53,6 +68,11 @@ pub(super) struct Served {
     pub flushing: bool,
     /// Its place in the order of fetch.
     pub fetched: usize,
+    /// Of a read: missed pages with their bytes.
+    pub wanted: Vec<(usize, u64)>,
+    /// Their translations that are not there, and whether one of the others was in memory of the host.
+    pub translations: usize,
+    pub far: bool,
     /// Comes next when its turn comes (`command_order = fifo`).
     pub may_begin: bool,
     /// Done.
@@ -135,6 +155,8 @@ impl Flush {
 pub(super) struct Leaving {
     pub lpn: usize,
     pub sectors: u128,
+    /// S-3.1.
+    pub handle: usize,
     /// On demand: the request that waits for it.
     pub request: Option<usize>,
 }
@@ -152,6 +174,9 @@ pub(super) enum Pending {
 pub(super) struct UnitWaits {
     /// Reads of old data that its program waits for.
     pub reads: Vec<u64>,
+    /// Translations that are not there, and the program that waits for them.
+    pub translations: usize,
+    pub program: Option<u64>,
     /// Requests that wait for its end.
     pub requests: Vec<usize>,
     /// When it is closed if it is still open (`unit_hold`).
@@ -188,6 +213,18 @@ impl Debt {
     }
 }
 
+/// How far a translation page is that a collector updates.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Update {
+    /// It has not been read.
+    #[default]
+    Next,
+    /// It is being read.
+    Read,
+    /// It is to be handed over.
+    Ready,
+}
+
 /// The collector of a GC unit.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Collector {
@@ -204,6 +241,11 @@ pub(super) struct Collector {
     pub paid: bool,
     /// Places read and not handed over, in order.
     pub moving: Vec<usize>,
+    /// Translation pages to update after the victim of each block (S-2.7).
+    pub stale: Vec<(usize, usize)>,
+    /// Those of victims that have been moved, in order, and how far the first one is.
+    pub updates: VecDeque<usize>,
+    pub update: Update,
     /// `gc_hold`: host programs wait.
     pub in_burst: bool,
     pub burst_places: u64,

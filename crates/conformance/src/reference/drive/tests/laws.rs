@@ -8,7 +8,8 @@ pub fn hold(config: &DriveConfig, o: &DriveOutcome, seed: u64) {
     let native = o.programs - o.slc_programs;
     let places = native * config.unit_places() + o.slc_programs * config.slc_unit_places();
     let m = config.number("mapping_bytes");
-    let handed = o.host_units + o.moved + o.folded + o.padded_places;
+    let map = o.map_places + o.map.moved;
+    let handed = o.host_units + o.moved + o.folded + map + o.padded_places;
     assert_eq!(
         places,
         handed - o.open_places,

@@ -2,15 +2,18 @@
 
 mod cases;
 mod collection;
+mod handles;
 mod host;
+mod inside;
 mod laws;
+mod mapping;
 mod random;
 mod slc;
 mod write_amplification;
 
 use super::*;
 
-/// Requests in mapping units of 4 KiB: "t op lpn count"; F is a write with FUA, P one with a preflush, T is
+/// Requests in mapping units of 4 KiB: "t op lpn count stream"; F is a write with FUA, P one with a preflush, T is
 /// TRIM.
 fn trace(lines: &[&str]) -> Vec<DriveRequest> {
     let parse = |line: &&str| {
@@ -31,7 +34,7 @@ fn trace(lines: &[&str]) -> Vec<DriveRequest> {
             },
             offset: number(2) * 4096,
             bytes: number(3) * 4096,
-            stream: 0,
+            stream: number(4) as usize,
             preflush: words[1] == "P",
             prev: [None; 4],
             atomic: false,

@@ -4,7 +4,7 @@ use super::*;
 use crate::reference::rng::SplitMix64;
 
 /// The small device with three bits a cell. A block in SLC mode holds three units of four places.
-fn cached(frames: u64, keys: &[(&'static str, &str)]) -> DriveConfig {
+pub(super) fn cached(frames: u64, keys: &[(&'static str, &str)]) -> DriveConfig {
     let mut config = DriveConfig::small(frames);
     config.set("program_pages", 3);
     config.set("pages_per_block", 9);
