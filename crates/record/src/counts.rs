@@ -277,6 +277,29 @@ counters! {
         /// Block erases in SLC mode, among all.
         slc_erases: Flash,
     }
+    /// Those of a device whose mapping table is cached.
+    mapping: "Only with a cached mapping." {
+        /// Questions for entries of the mapping table that were in memory.
+        map_hits: Flash,
+        /// Questions for entries that were not.
+        map_misses: Flash,
+        /// Those among them for which no read was begun, because it was under way or the entry was asked for already.
+        map_joined: Flash,
+        /// Reads of translation pages for entries that were asked for.
+        map_loads: Flash,
+        /// Hits of entries in memory of the host.
+        hmb_hits: Flash,
+        /// Reads of translation pages for entries that leave memory.
+        map_evict_reads: Flash,
+        /// Translation pages written for entries that leave memory, among the programs of metadata.
+        map_evict_places: Flash,
+        /// Reads of translation pages that garbage collection changes.
+        map_gc_reads: Flash,
+        /// Translation pages that garbage collection changes, among the programs of metadata.
+        map_gc_places: Flash,
+        /// Translation pages that garbage collection moves, among the programs of metadata.
+        map_moved_places: Flash,
+    }
     /// Those of a device on which reads suspend other operations.
     suspends: "Only with a device that suspends." {
         /// How often reads of the host suspended erases.

@@ -46,6 +46,25 @@ impl Utilisation {
     }
 }
 
+/// What one handle wrote and what became of it (S-3 of the specification), in mapping units and in reclaim units, which are blocks of
+/// a GC unit.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct HandleFigures {
+    /// Its number; absent for units of the collector that hold data of all handles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<u32>,
+    /// Places that the host wrote.
+    pub host_places: u64,
+    /// Places that garbage collection moved out of its units.
+    pub moved_places: u64,
+    /// Its units that were opened.
+    pub units_opened: u64,
+    /// Its units that were erased.
+    pub units_erased: u64,
+    /// Valid places in its units when garbage collection chose them.
+    pub valid_at_erase: u64,
+}
+
 /// Erases of the blocks of a device since it was new, preconditioning included. As in `erases`, an
 /// erase counts when garbage collection has chosen the block, be it that it waits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]

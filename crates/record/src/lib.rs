@@ -16,7 +16,7 @@ pub mod timeline;
 
 pub use backlog::Backlog;
 pub use counts::{COUNTERS, CountFields, Counter, Counts};
-pub use device_report::{EnergyNj, EraseCounts, Utilisation};
+pub use device_report::{EnergyNj, EraseCounts, HandleFigures, Utilisation};
 pub use endurance::{Endurance, LifeUsed, RatedFlash};
 pub use latency::{Latencies, Latency, MeanNs};
 pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};

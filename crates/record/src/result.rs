@@ -6,7 +6,7 @@
 
 use crate::backlog::Backlog;
 use crate::counts::{COUNTERS, CountFields, Counts, ratio};
-use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
+use crate::device_report::{EnergyNj, EraseCounts, HandleFigures, Utilisation};
 use crate::endurance::Endurance;
 use crate::latency::{Latencies, MeanNs};
 use crate::measures::{FinalFlush, HitsBySize, ListPages, Unbalance};
@@ -80,6 +80,9 @@ pub struct ResultRecord {
     /// Wear at the end of the run. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_counts: Option<EraseCounts>,
+    /// What each handle wrote, and what became of it. Only with several handles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handles: Option<Vec<HandleFigures>>,
     /// How long the flash lasts. Only with a device that gives `pe_cycles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,

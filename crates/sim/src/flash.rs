@@ -6,7 +6,7 @@
 use crate::device::DeviceCore;
 use destage_record::Counts;
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
-use destage_types::{ChannelId, Lpn, Nanos, Op};
+use destage_types::{ChannelId, HostRequest, Lpn, Nanos};
 
 /// Why a page is programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub trait Flash {
     fn is_mapped(&self, lpn: Lpn) -> bool;
 
     /// A request begins; the operations up to [`Flash::end`] belong to it.
-    fn begin(&mut self, index: u64, op: Op, now: Nanos);
+    fn begin(&mut self, index: u64, request: &HostRequest, now: Nanos);
 
     /// A read miss: `sectors` sectors of the page are transferred.
     fn read(&mut self, lpn: Lpn, sectors: u32);
@@ -202,7 +202,7 @@ impl Flash for CacheOnly {
         true
     }
 
-    fn begin(&mut self, _index: u64, _op: Op, _now: Nanos) {}
+    fn begin(&mut self, _index: u64, _request: &HostRequest, _now: Nanos) {}
 
     fn read(&mut self, _lpn: Lpn, _sectors: u32) {}
 

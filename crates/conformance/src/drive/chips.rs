@@ -3,7 +3,7 @@
 use super::{Stage, journal::Shared};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_sim::{Cause, Counts, Flash, Program};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
+use destage_types::{ChannelId, ChipId, HostRequest, Lpn, Nanos, StaticLayout};
 
 /// Service times of the FIFO queues.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +172,7 @@ impl Flash for Chips {
         true
     }
 
-    fn begin(&mut self, _index: u64, _op: Op, now: Nanos) {
+    fn begin(&mut self, _index: u64, _request: &HostRequest, now: Nanos) {
         self.resting.clear();
         self.now = now;
     }

@@ -2,7 +2,7 @@
 
 use super::places::PlaceMap;
 use super::precondition::CollectionBefore;
-use super::{BlockStates, UnitShape, Wear};
+use super::{BlockStates, HandleCounts, UnitShape, Wear};
 use destage_types::ChipId;
 
 /// Where the data of a device are. A chip is a unit with a queue of its own. Equations 2 to 4 of ECR count places
@@ -27,6 +27,14 @@ pub trait FlashMap {
     fn slc_blocks_in_use(&self) -> Option<u64> {
         None
     }
+
+    /// What was counted of each handle since the last reset, and of blocks that belong to none; empty with one handle.
+    fn handle_counts(&self) -> &[HandleCounts] {
+        &[]
+    }
+
+    /// Counts of handles begin from zero.
+    fn reset_handle_counts(&mut self) {}
 
     /// Writes how full all blocks are to `out`.
     fn block_states(&self, out: &mut BlockStates);

@@ -65,4 +65,6 @@ pub use page_table::PIECE;
 pub use pages::{Collected, GcStep, GcWork, PageMap, PhysicalPage, Placed};
 pub use precondition::{Preconditioning, precondition_pages};
 pub use shape::UnitShape;
-pub use units::{CollectPace, CollectorBefore, ToMove, UnitMap, UnitPlace, UnitStream};
+pub use units::{
+    CollectPace, CollectorBefore, HandleCounts, ToMove, UnitMap, UnitPlace, UnitStream, Writers,
+};

@@ -27,20 +27,23 @@ pub struct PlaceMap {
     to_page: PageTable,
     pub(super) blocks: FlashBlocks,
     logical: u64,
+    /// With those of the translation layer itself, which follow.
+    all_pages: u64,
     mapped: u64,
     /// Is there a place with the number that means "none"?
     has_last: bool,
 }
 
 impl PlaceMap {
-    /// Nothing is mapped. There are `logical` pages.
-    pub(super) fn new(logical: u64, blocks: FlashBlocks) -> PlaceMap {
+    /// Nothing is mapped. There are `logical` pages, and so many `own` ones of the translation layer.
+    pub(super) fn new(logical: u64, own: u64, blocks: FlashBlocks) -> PlaceMap {
         let all = blocks.shape.all_places();
         PlaceMap {
-            to_place: PageTable::new(logical),
+            to_place: PageTable::new(logical + own),
             to_page: PageTable::new(all),
             blocks,
             logical,
+            all_pages: logical + own,
             mapped: 0,
             has_last: all > u64::from(NONE),
         }
@@ -163,8 +166,8 @@ impl PlaceMap {
         out.resize(count + places as usize, Owned::default());
         self.to_page.each(first, places, |place, lpn| {
             let place = place as u32;
-            // "None" lies beyond the logical pages, and the last of those stands for it.
-            let at = u64::from(lpn).min(self.logical - 1);
+            // "None" lies beyond all pages, and the last of those stands for it.
+            let at = u64::from(lpn).min(self.all_pages - 1);
             let owns = self.to_place.get(at) == place && lpn != NONE;
             out[count] = Owned { lpn, place };
             count += usize::from(owns);

@@ -89,6 +89,14 @@ pub trait Preconditioning: FlashMap {
     /// Overwrites begin or end. Collection is at once in between, whatever the device does in a run.
     fn overwriting(&mut self, on: bool);
 
+    /// What was written is all: the translation layer writes its own pages.
+    ///
+    /// # Errors
+    /// No room can be made.
+    fn write_translation_pages(&mut self) -> Result<(), Box<DeviceFull>> {
+        Ok(())
+    }
+
     /// Maps the pages of `lpns` that are not mapped yet, in their order. Returns how many were mapped.
     ///
     /// # Errors

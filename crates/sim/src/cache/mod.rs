@@ -346,7 +346,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.observed = index;
         }
         self.advance(now);
-        self.flash.begin(index, Op::Flush, now);
+        self.flash.begin(index, &HostRequest::new(now, Op::Flush, 0, 0), now);
         self.program_dirty(now);
         self.flash.end(0, 0);
         self.write_back(now);
@@ -374,7 +374,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if !F::TIMED && flags.any(RequestFlags::PREFLUSH) {
             self.program_dirty(now);
         }
-        self.flash.begin(index, op, now);
+        self.flash.begin(index, &request.head, now);
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),

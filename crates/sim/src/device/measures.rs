@@ -2,7 +2,7 @@
 
 use super::DeviceCore;
 use super::latency::LatencyTriple;
-use destage_device::map::{FlashMap, Wear};
+use destage_device::map::{FlashMap, HandleCounts, Wear};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs};
 use destage_types::{ChannelId, ChipId, Nanos};
@@ -54,6 +54,8 @@ pub struct FlashState {
     pub wear: Wear,
     /// Commands given to every chip in the measured part ([`destage_device::nand::Nand::issued`]).
     pub chips: Vec<ChipStats>,
+    /// What was counted of each handle in the measured part, and of blocks that belong to none; empty with one handle.
+    pub handles: Vec<HandleCounts>,
 }
 
 /// Counters of the array when the measured part began.
@@ -65,19 +67,6 @@ pub(super) struct Before {
 }
 
 impl<M: ?Sized> DeviceCore<M> {
-    /// The measured part begins now.
-    pub(crate) fn start_measuring(&mut self) {
-        self.traffic = Counts::default();
-        self.evict_times = Default::default();
-        self.before = Before {
-            chips: self.nand.issued(),
-            suspensions: self.nand.suspensions(),
-            busy: self.busy_so_far(),
-        };
-        self.requests.completed.start_measuring();
-        self.measure_timeline();
-    }
-
     /// Busy times from the moment when the device began to work until `elapsed`, which `channel` and
     /// `chip` say.
     fn busy_until(
@@ -172,11 +161,26 @@ impl<M: ?Sized> DeviceCore<M> {
 }
 
 impl<M: FlashMap + ?Sized> DeviceCore<M> {
+    /// The measured part begins now.
+    pub(crate) fn start_measuring(&mut self) {
+        self.traffic = Counts::default();
+        self.map.reset_handle_counts();
+        self.evict_times = Default::default();
+        self.before = Before {
+            chips: self.nand.issued(),
+            suspensions: self.nand.suspensions(),
+            busy: self.busy_so_far(),
+        };
+        self.requests.completed.start_measuring();
+        self.measure_timeline();
+    }
+
     /// How worn the flash is, and what it has done in the measured part so far.
     pub(crate) fn flash_state(&self) -> FlashState {
         FlashState {
             wear: self.map.wear(),
             chips: self.chips(),
+            handles: self.map.handle_counts().to_vec(),
         }
     }
 }

@@ -15,6 +15,8 @@ struct Request {
     from: Nanos,
     /// Ends that it waits for and does not know; one more until all of them are known.
     waiting: u32,
+    /// Of the data that it writes (S-3).
+    handle: u8,
 }
 
 /// Requests in flight.
@@ -55,6 +57,7 @@ impl Requests {
             so_far: (self.completed).arrives(index, op, now, now + self.t_dram),
             from: now,
             waiting: 1,
+            handle: 0,
         });
     }
 
@@ -69,6 +72,16 @@ impl Requests {
     pub fn present(&self) -> u32 {
         debug_assert!(self.current != u32::MAX, "a request is being served");
         self.current
+    }
+
+    /// The current request writes with this handle.
+    pub fn set_handle(&mut self, handle: u8) {
+        self.rows[self.current].handle = handle;
+    }
+
+    /// The handle of the current request, if there is one.
+    pub fn handle(&self) -> Option<u8> {
+        self.current().map(|request| self.rows[request].handle)
     }
 
     /// Number of the current request, if there is one.

@@ -5,7 +5,7 @@ use super::writes::HandOver;
 use crate::device::DeviceCore;
 use crate::flash::{Cause, Flash, Program};
 use destage_scheme::DeviceView;
-use destage_types::{Lpn, Nanos, Op};
+use destage_types::{HostRequest, Lpn, Nanos, SECTOR_BYTES};
 
 impl Flash for Drive {
     const TIMED: bool = true;
@@ -26,9 +26,19 @@ impl Flash for Drive {
         self.core.map.place(lpn).is_some() || self.keeps(lpn)
     }
 
-    fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+    fn begin(&mut self, index: u64, request: &HostRequest, now: Nanos) {
         self.pass_to(now);
-        self.core.begin(index, op, now);
+        self.core.begin(index, request.op, now);
+        if let Some(config) = &self.handles {
+            let first = request.start_sector * SECTOR_BYTES;
+            let handle = config.handle_of(request.stream, request.tag, first);
+            self.core.requests.set_handle(handle);
+        }
+    }
+
+    fn cache_write(&mut self, lpn: Lpn) {
+        self.core.version_is_written(lpn);
+        self.note_handle(lpn);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -38,6 +48,9 @@ impl Flash for Drive {
     /// With `buffer = on_demand` the data leave the cache, unless they are written back, and the request that fills a unit
     /// waits for it.
     fn program(&mut self, program: Program) -> Option<u32> {
+        if program.cause == Cause::Own {
+            self.note_handle(program.lpn);
+        }
         let stays = self.bounded || matches!(program.cause, Cause::WriteBack(_));
         let token = stays.then(|| self.told.frames.add(None));
         self.hand_over(HandOver {
@@ -53,6 +66,7 @@ impl Flash for Drive {
     }
 
     fn trim(&mut self, lpn: Lpn) {
+        self.trim_entry(lpn);
         self.review_old_place(lpn);
         self.core.map.trim(lpn);
         self.drop_waiting(lpn);

@@ -3,7 +3,7 @@
 use super::Drive;
 use super::open_units::ProgramUnit;
 use super::waiting::Waiting;
-use destage_device::map::{FlashMap, UnitStream};
+use destage_device::map::FlashMap;
 use destage_types::Lpn;
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl Drive {
     pub(super) fn close_flushed(&mut self, request: u32, of: Option<&[Lpn]>) {
         let units: Option<Vec<u32>> = of.map(|of| self.units_of(of));
         self.close_units(units.as_deref());
-        let of_host = |unit: &u32| self.units[*unit].stream == UnitStream::Host;
+        let of_host = |unit: &u32| self.units[*unit].is_of_host();
         let units = units.map(|units| units.into_iter().filter(of_host).collect());
         self.core.end_flush(request, of, units);
     }
@@ -48,13 +48,13 @@ impl Drive {
         first..first + u64::from(taken)
     }
 
-    /// Those of these units of the host that are open are closed, `None` for all, lowest frontier first.
+    /// Those of these units of the host that are open are closed, `None` for all, lowest handle and frontier first.
     fn close_units(&mut self, of: Option<&[u32]>) {
         let waits_for = |unit: &u32| of.is_none_or(|of| of.contains(unit));
-        for frontier in 0..self.core.map.frontier_count() {
-            let open = *self.open.slot(UnitStream::Host, frontier);
+        for (stream, frontier) in self.frontiers_of_hosts() {
+            let open = *self.open.slot(stream, frontier);
             if open.as_ref().is_some_and(waits_for) {
-                self.close(UnitStream::Host, frontier);
+                self.close(stream, frontier);
             }
         }
     }

@@ -8,6 +8,7 @@
 //! - `waiting`: what no frontier can take yet;
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt, and when data leave the SLC cache;
+//! - `mapping`: a mapping table that is not all in memory;
 //! - `reads`: what a request misses in one page is one read;
 //! - `flash`: what the cache asks for;
 //! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
@@ -15,6 +16,7 @@
 mod collect;
 mod flash;
 mod flushes;
+mod mapping;
 mod open_units;
 mod reads;
 mod versions;
@@ -32,9 +34,10 @@ use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
 use collect::{Collectors, Folding};
 use destage_device::config::{DeviceConfig, EvictWait, FrameRelease, RetryStep, Rewrite};
-use destage_device::map::{FlashMap, UnitMap, UnitStream};
+use destage_device::map::{FlashMap, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_types::{ChipId, Lpn, Nanos, QueuePer};
+use mapping::{MapEvent, MappingTable};
 use open_units::{OpenUnits, ProgramUnit};
 use std::collections::VecDeque;
 use waiting::Waiting;
@@ -52,6 +55,8 @@ enum Use {
     Collect { gc: u32 },
     /// An erase of a block.
     Erase { block: u32 },
+    /// A read of a translation page.
+    Mapping(MapEvent),
 }
 
 /// What the cache is told.
@@ -98,6 +103,10 @@ pub struct Drive {
     /// If there is an SLC cache.
     folding: Option<Folding>,
     reads: reads::Reads,
+    /// The device, if requests have handles.
+    handles: Option<Box<DeviceConfig>>,
+    /// If not all of it is in memory.
+    mapping: Option<MappingTable>,
     told: Told,
     bounded: bool,
     in_place: bool,
@@ -110,6 +119,7 @@ impl Drive {
     /// A drive at rest at time 0, with its translation layer preconditioned.
     pub fn new(config: &DeviceConfig, mut map: UnitMap, seed: u64) -> Drive {
         map.start_slc();
+        map.reset_handle_counts();
         let shape = *map.shape();
         let unit = u64::from(shape.unit());
         let rules = DriveRules {
@@ -131,6 +141,8 @@ impl Drive {
             collectors: Collectors::new(config, &map),
             folding: Folding::new(config),
             reads: reads::Reads::new(config),
+            handles: (config.handles() > 1).then(|| Box::new(config.clone())),
+            mapping: MappingTable::new(config),
             told: Told::default(),
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
@@ -144,12 +156,13 @@ impl Drive {
 
     /// The next instant at which something may happen.
     fn next_instant(&self) -> Nanos {
-        if self.core.nand.is_unsettled() || self.collectors.any_looks() {
+        if self.core.nand.is_unsettled() || self.is_unsettled() {
             return self.core.now;
         }
         let pause = self.collectors.next_pause_end();
         let next = self.core.nand.next_event_time().min(pause);
-        let next = next.min(self.next_idle());
+        let memory = self.mapping.as_ref().map_or(Nanos::NEVER, MappingTable::next_end);
+        let next = next.min(self.next_idle()).min(memory);
         match self.open.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
@@ -191,13 +204,21 @@ impl Drive {
 
     /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        while self.collectors.any_looks() || self.core.nand.has_work(self.core.now) {
+        while self.is_unsettled() || self.core.nand.has_work(self.core.now) {
             self.core.nand.end_phases(self.core.now);
+            self.end_waits_for_memory();
             self.take_ended();
             self.step_collectors();
             self.core.nand.grant();
             self.take_ended();
+            self.free_slots();
         }
+    }
+
+    /// Is there something to do in this instant beside the array?
+    fn is_unsettled(&self) -> bool {
+        let table = self.mapping.as_ref();
+        self.collectors.any_looks() || table.is_some_and(|table| table.is_due(self.core.now))
     }
 
     /// Takes in what the array has found out.
@@ -215,7 +236,7 @@ impl Drive {
                 }
                 Notice::Started { token, .. } => {
                     if let Use::Program { unit } = self.uses[token]
-                        && self.units[unit].stream == UnitStream::Host
+                        && self.units[unit].is_of_host()
                     {
                         let gc = self.core.map.gc_of(self.units[unit].frontier);
                         self.collectors.program_started(gc, token);
@@ -235,6 +256,7 @@ impl Drive {
             Use::Program { unit } => self.unit_ended(unit),
             Use::Collect { gc } => self.moved(gc),
             Use::Erase { block } => self.erased(block),
+            Use::Mapping(event) => self.map_event(event),
         }
     }
 
@@ -253,6 +275,15 @@ impl Drive {
             self.core.note(id.number(), &command, purpose);
         }
         id
+    }
+
+    /// The current request writes a mapping unit.
+    fn note_handle(&mut self, lpn: Lpn) {
+        if self.handles.is_some()
+            && let Some(handle) = self.core.requests.handle()
+        {
+            self.core.map.note_handle(lpn, handle);
+        }
     }
 
     /// A read of the page that holds a place, or of the same page in all planes: `grants` has the time of each page on

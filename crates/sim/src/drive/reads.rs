@@ -4,7 +4,7 @@ use super::{Drive, Use};
 use crate::device::timeline::Purpose;
 use destage_device::config::{DeviceConfig, QueueOrder};
 use destage_device::map::FlashMap;
-use destage_device::nand::{DriveOp, FlashCommand};
+use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_types::Lpn;
 
 /// The two rules by which devices of pages read in another way than drives with units.
@@ -76,20 +76,32 @@ impl Drive {
         unit.map_or(Source::Memory, |(unit, _)| Source::Unit(unit))
     }
 
+    /// Place of a mapping unit whose data are on flash alone, or will be when its program ends.
+    pub(super) fn place_on_flash(&self, lpn: Lpn) -> Option<u64> {
+        let place = self.core.map.place(lpn).filter(|_| !self.keeps(lpn))?;
+        (!matches!(self.source(place), Source::Memory)).then_some(place)
+    }
+
     /// The current request misses so many sectors of a mapping unit.
     pub(super) fn miss(&mut self, lpn: Lpn, sectors: u32) {
-        if self.keeps(lpn) {
+        let Some(place) = self.place_on_flash(lpn) else {
             return;
+        };
+        match &mut self.mapping {
+            Some(table) => table.missed.push((lpn, sectors)),
+            None => self.note_miss(lpn, sectors, place),
         }
-        let place = self
-            .core
-            .map
-            .place(lpn)
-            .expect("the cache asks for mapped pages only");
+        if self.reads.rules.at_once {
+            self.read_misses();
+        }
+        self.start_at_once();
+    }
+
+    /// So many sectors of a mapping unit are read from its place.
+    pub(super) fn note_miss(&mut self, lpn: Lpn, sectors: u32, place: u64) {
         let after = match self.source(place) {
-            Source::Memory => return,
-            Source::Flash => None,
             Source::Unit(unit) => Some(unit),
+            Source::Memory | Source::Flash => None,
         };
         let page = self.core.map.shape().page(place);
         match self.reads.misses.iter_mut().find(|miss| miss.page == page) {
@@ -105,10 +117,6 @@ impl Drive {
                 units: 1,
             }),
         }
-        if self.reads.rules.at_once {
-            self.read_misses();
-        }
-        self.start_at_once();
     }
 
     /// What was submitted starts, where operations do so when they are asked for.
@@ -118,11 +126,16 @@ impl Drive {
         }
     }
 
-    /// All that the current request misses is known: one read for each page, in the order of the request.
+    /// All that the current request misses is known.
     pub(super) fn read_misses(&mut self) {
-        let Some(request) = self.core.requests.current() else {
-            return;
-        };
+        self.translate();
+        if let Some(request) = self.core.requests.current() {
+            self.read_noted(request);
+        }
+    }
+
+    /// One read for each page of what a request misses, in its order.
+    pub(super) fn read_noted(&mut self, request: u32) {
         let mut misses = std::mem::take(&mut self.reads.misses);
         let shape = *self.core.map.shape();
         for miss in misses.drain(..) {
@@ -134,36 +147,35 @@ impl Drive {
                 request: Some(self.core.requests.index(request)),
                 ..Purpose::of("read")
             };
-            self.read_page(
-                Use::Read { request },
-                place,
-                miss.sectors,
-                miss.after,
-                purpose,
-            );
+            let what = Use::Read { request };
+            self.read_page_as(Class::Host, what, place, miss.sectors, miss.after, purpose);
         }
         self.reads.misses = misses;
     }
 
-    /// The old data of a mapping unit in `unit` are read, unless they are in memory.
-    pub(super) fn read_old(&mut self, unit: u32, old: u64, lpn: Lpn) {
+    /// Are the old data in a place not in memory?
+    pub(super) fn is_on_flash(&self, old: u64) -> bool {
+        !matches!(self.source(old), Source::Memory)
+    }
+
+    /// The old data of a mapping unit in `unit` are read.
+    pub(super) fn read_before_program(&mut self, unit: u32, old: u64) {
         let after = match self.source(old) {
-            Source::Memory => return,
-            Source::Flash => None,
             Source::Unit(before) => Some(before),
+            Source::Memory | Source::Flash => None,
         };
-        self.units[unit].reads += 1;
         let purpose = Purpose {
-            page: Some(lpn),
+            page: Some(self.core.map.put_at(old)),
             ..Purpose::of("read before program")
         };
-        let sectors = self.core.costs.unit_sectors;
-        self.read_page(Use::Before { unit }, old, sectors, after, purpose);
+        let (what, sectors) = (Use::Before { unit }, self.core.costs.unit_sectors);
+        self.read_page_as(Class::Host, what, old, sectors, after, purpose);
     }
 
     /// Reads sectors of the page of a place, after the program of a unit if there is one.
-    fn read_page(
+    pub(super) fn read_page_as(
         &mut self,
+        class: Class,
         what: Use,
         place: u64,
         sectors: u32,
@@ -173,7 +185,8 @@ impl Drive {
         let grants = [self.core.costs.transfer(sectors).0];
         let command = FlashCommand {
             after: after.and_then(|unit| self.units[unit].program),
-            in_order: self.reads.fifo,
+            in_order: self.reads.fifo && class == Class::Host,
+            class,
             ..self.read_command(place, &grants, sectors)
         };
         let op = DriveOp {

@@ -59,6 +59,7 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     map.fill(wanted.fill, &mut |_| {}).expect("it fits");
     map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {})
         .expect("it fits");
+    map.write_translation_pages().expect("they fit");
     let mut drive = Drive::new(config, map, 1);
     drive.core.keep_completions();
     let geometry = CacheGeometry {
@@ -308,4 +309,5 @@ fn a_layer_is_asked_when_reads_or_collection_end() {
     assert_eq!(run.done, [54_196, 11_000, 1_001_000]);
 }
 
+mod mapping;
 mod slc;

@@ -7,7 +7,7 @@ use super::Drive;
 use super::writes::HandOver;
 use crate::device::durability::UNNAMED;
 use crate::flash::Cause;
-use destage_device::map::{UnitMap, UnitStream};
+use destage_device::map::UnitMap;
 
 impl Drive {
     /// Names the version that is handed over.
@@ -42,8 +42,9 @@ impl Drive {
         self.waiting.clear();
         self.wanted = None;
         for frontier in 0..self.core.map.frontier_count() {
-            self.close(UnitStream::Host, frontier);
-            self.close(UnitStream::Collector, frontier);
+            for stream in self.core.map.writers().all() {
+                self.close(stream, frontier);
+            }
         }
     }
 

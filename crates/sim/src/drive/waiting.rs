@@ -1,9 +1,8 @@
 //! A queue for room on flash: data that were handed over and that no frontier can take yet, and
 //! each FLUSH or FUA for those before it.
 
-use super::Drive;
+use super::{Drive, MappingTable};
 use super::writes::HandOver;
-use destage_device::map::UnitStream;
 use destage_types::{Lpn, Nanos};
 
 /// An entry of the queue for room.
@@ -48,10 +47,10 @@ impl Drive {
 
     /// Is there a frontier that takes this mapping unit, or one that takes any?
     pub(super) fn has_open_frontier(&self, lpn: Option<Lpn>) -> bool {
-        let can = |frontier| self.core.map.can_open(UnitStream::Host, frontier);
+        let mut any = self.frontiers_of_hosts();
         match lpn {
             Some(lpn) => self.frontier_for(lpn).is_some(),
-            None => (0..self.core.map.frontier_count()).any(can),
+            None => any.any(|(stream, frontier)| self.core.map.can_open(stream, frontier)),
         }
     }
 
@@ -112,7 +111,10 @@ impl Drive {
 
     /// The run ends if data of the host need a block, and none will become free.
     pub(super) fn check_room(&mut self) {
-        let Some(lpn) = self.next_for_room() else {
+        let table = self.mapping.as_ref();
+        let page = table.and_then(MappingTable::waits_for_block);
+        let page = page.map(|page| self.core.map.translation_page(page));
+        let Some(lpn) = self.next_for_room().or(page) else {
             return;
         };
         let at_rest = self.core.nand.next_event_time() == Nanos::NEVER;

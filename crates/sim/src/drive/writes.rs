@@ -30,15 +30,16 @@ impl Drive {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
-        self.open.current = Some(frontier);
+        let stream = self.core.map.host_of(data.lpn);
+        self.open.set_current(stream, frontier);
         self.wanted = None;
         // A further place in an open unit changes nothing for a collector, but random policies draw at each look.
-        let opens = !self.core.map.is_open(UnitStream::Host, frontier);
+        let opens = !self.core.map.is_open(stream, frontier);
         if opens || self.core.map.draws_victims() {
             self.collectors.look_at(self.core.map.gc_of(frontier));
         }
         let old = self.review_old_place(data.lpn);
-        let unit = self.put(UnitStream::Host, frontier, data.lpn);
+        let unit = self.put(stream, frontier, data.lpn);
         let block = self.units[unit].place.block;
         self.core.traffic.slc_host_places += u64::from(self.core.map.is_slc(block));
         let row = &mut self.units[unit];
@@ -48,8 +49,12 @@ impl Drive {
         if let Some(frame) = data.frame {
             self.told.frames[frame] = Some(unit);
         }
-        if let Some(old) = old.filter(|_| data.read_first) {
-            self.read_old(unit, old, data.lpn);
+        let old = old.filter(|&old| data.read_first && self.is_on_flash(old));
+        if self.mapping.is_some() {
+            self.change_entry(unit, data.lpn, old);
+        } else if let Some(old) = old {
+            self.units[unit].reads += 1;
+            self.read_before_program(unit, old);
         }
         if self.units[unit].queued {
             self.wait_for_unit(unit, data.request, data.cause);
@@ -61,22 +66,23 @@ impl Drive {
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
     /// allocation fills.
     pub(super) fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
+        let (map, stream) = (&self.core.map, self.core.map.host_of(lpn));
         if !self.core.dynamic {
-            let frontier = self.core.map.static_frontier(lpn);
-            return self
-                .core
-                .map
-                .can_open(UnitStream::Host, frontier)
-                .then_some(frontier);
+            let frontier = map.static_frontier(lpn);
+            return map.can_open(stream, frontier).then_some(frontier);
         }
-        let open = |frontier: &u32| self.core.map.is_open(UnitStream::Host, *frontier);
-        match self.open.current.filter(open) {
+        let open = |frontier: &u32| map.is_open(stream, *frontier);
+        match self.open.current(stream).filter(open) {
             Some(frontier) => Some(frontier),
-            None => {
-                let load = |die: u32| self.open.load(UnitStream::Host, die);
-                self.core.map.next_frontier(UnitStream::Host, load)
-            }
+            None => map.next_frontier(stream, |die| self.open.load(stream, die)),
         }
+    }
+
+    /// Frontiers of the host, handle by handle.
+    pub(super) fn frontiers_of_hosts(&self) -> impl Iterator<Item = (UnitStream, u32)> + use<> {
+        let frontiers = 0..self.core.map.frontier_count();
+        let hosts = self.core.map.writers().hosts();
+        hosts.flat_map(move |stream| frontiers.clone().map(move |frontier| (stream, frontier)))
     }
 
     /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
@@ -96,7 +102,7 @@ impl Drive {
         let shape = self.core.map.shape();
         let block = shape.block(place);
         let frames = match stream {
-            UnitStream::Host if self.bounded => self.core.map.unit_of_block(block) as usize,
+            UnitStream::Host(_) if self.bounded => self.core.map.unit_of_block(block) as usize,
             _ => 0,
         };
         let unit = self.units.add(ProgramUnit {
@@ -119,10 +125,9 @@ impl Drive {
             versions: Vec::new(),
         });
         *self.open.slot(stream, frontier) = Some(unit);
-        if stream == UnitStream::Host
-            && let Some(hold) = self.open.hold
-        {
-            self.open.due[frontier as usize] = Some(Nanos(self.core.now.0 + hold));
+        if let (UnitStream::Host(handle), Some(hold)) = (stream, self.open.hold) {
+            let due = &mut self.open.due[usize::from(handle)];
+            due[frontier as usize] = Some(Nanos(self.core.now.0 + hold));
         }
         unit
     }
@@ -150,22 +155,24 @@ impl Drive {
             (row.stream, row.frontier, row.place)
         };
         *self.open.slot(stream, frontier) = None;
-        let (host, gc, die) = (
-            stream == UnitStream::Host,
+        let (gc, die) = (
             self.core.map.gc_of(frontier),
             self.core.map.die_of(frontier),
         );
-        self.open.busy[stream as usize][die as usize] += 1;
-        if host {
-            self.open.due[frontier as usize] = None;
+        *self.open.busy(stream, die) += 1;
+        let host = matches!(stream, UnitStream::Host(_));
+        if let UnitStream::Host(handle) = stream {
+            self.open.due[usize::from(handle)][frontier as usize] = None;
             self.units[unit].number = self.core.waits.begin();
             if !self.core.map.is_static(place.block) {
-                self.owe(gc);
+                self.owe(gc, true);
             }
             let writes_wait = self.core.requests.any_left_open();
             let places = self.core.map.unit_of_block(place.block);
             (self.collectors).count_to_pause(places, self.core.now, writes_wait);
             self.unit_takes_versions(unit);
+        } else if stream == UnitStream::Map {
+            self.owe(gc, false);
         }
         let shape = self.core.map.shape();
         let pages = self.core.map.pages_of_unit(place.block);
@@ -202,8 +209,15 @@ impl Drive {
         let id = self.submit(what, command, &op, |drive| drive.purpose_of_unit(unit));
         self.open.grants = grants;
         self.units[unit].program = Some(id);
-        if host {
+        if !matches!(stream, UnitStream::Collector(_)) {
             self.collectors.look_at(gc);
+        }
+    }
+
+    /// Queues the program of a unit if it is full.
+    pub(super) fn queue_if_full(&mut self, unit: u32) {
+        if self.units[unit].queued {
+            self.queue_program(unit);
         }
     }
 
@@ -215,14 +229,15 @@ impl Drive {
             pages: self.core.map.unit_of_block(row.place.block) - row.padded,
             padding: Some(row.padded),
             ..match row.stream {
-                UnitStream::Host => Purpose {
+                UnitStream::Host(_) => Purpose {
                     request: request.map(|&request| self.core.requests.index(request)),
                     ..Purpose::of("unit")
                 },
-                UnitStream::Collector => Purpose {
+                UnitStream::Collector(_) => Purpose {
                     collection: row.victims.first().map(|&block| u64::from(block)),
                     ..Purpose::of("collection")
                 },
+                UnitStream::Map => Purpose::of("mapping"),
             }
         }
     }
@@ -245,11 +260,9 @@ impl Drive {
             return false;
         }
         let mut any = false;
-        for frontier in 0..self.core.map.frontier_count() {
-            if self.open.due[frontier as usize].is_some_and(|due| due <= self.core.now) {
-                self.close(UnitStream::Host, frontier);
-                any = true;
-            }
+        for (handle, frontier) in self.open.held_until(self.core.now) {
+            self.close(UnitStream::Host(handle), frontier);
+            any = true;
         }
         // A layer that drains is asked then, as at the end of a program (D-9).
         self.told.acted |= any;
@@ -257,20 +270,16 @@ impl Drive {
         any
     }
 
-    /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?
+    /// Closes the fullest open unit of the host, of equals that of the lowest handle and frontier. Is there one?
     pub(super) fn close_fullest(&mut self) -> bool {
-        let open = (0..self.core.map.frontier_count())
-            .filter(|&f| self.core.map.is_open(UnitStream::Host, f));
-        let taken = |frontier: &u32| {
-            (
-                self.core.map.taken(UnitStream::Host, *frontier),
-                u32::MAX - frontier,
-            )
-        };
-        let Some(frontier) = open.max_by_key(taken) else {
+        let map = &self.core.map;
+        let open = self.frontiers_of_hosts();
+        let open = open.filter(|&(stream, frontier)| map.is_open(stream, frontier));
+        let left = |&(stream, frontier): &(UnitStream, u32)| u32::MAX - map.taken(stream, frontier);
+        let Some((stream, frontier)) = open.min_by_key(left) else {
             return false;
         };
-        self.close(UnitStream::Host, frontier);
+        self.close(stream, frontier);
         true
     }
 
@@ -311,19 +320,19 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
-        if row.stream == UnitStream::Host {
+        if row.is_of_host() {
             let core = &mut self.core;
             core.waits.end(1);
             core.waits
                 .tell(&mut core.requests, row.number, unit, core.now);
         }
         self.core.map.program_ended(row.place);
-        for (name, lpn) in row.versions {
+        for &(name, lpn) in &row.versions {
             self.core.versions.timed(name, lpn, self.core.now);
         }
         let die = self.core.map.die_of(row.frontier);
-        self.open.busy[row.stream as usize][die as usize] -= 1;
-        if row.stream == UnitStream::Host {
+        *self.open.busy(row.stream, die) -= 1;
+        if row.is_of_host() {
             (self.told.acted, self.told.asks_scheme) = (true, true);
         }
         for block in row.victims {

@@ -8,7 +8,7 @@ use destage_device::map::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId, OpKind};
 use destage_record::Counts;
 use destage_scheme::{DeviceView, WriteClass};
-use destage_types::{ChannelId, Lpn, Nanos, Op, PlaneId};
+use destage_types::{ChannelId, HostRequest, Lpn, Nanos, PlaneId};
 
 impl Flash for Engine {
     const TIMED: bool = true;
@@ -29,13 +29,13 @@ impl Flash for Engine {
         self.core.map.is_mapped(lpn)
     }
 
-    fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+    fn begin(&mut self, index: u64, request: &HostRequest, now: Nanos) {
         self.gc.stopped = false;
         if let Some(batch) = &mut self.multi_plane {
             batch.start();
             self.core.nand.hold();
         }
-        self.core.begin(index, op, now);
+        self.core.begin(index, request.op, now);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {

@@ -119,7 +119,8 @@ fn precondition(
         map.map_trace(&mut reads.pages()).map_err(refused)?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
-    written.map(|_| ()).map_err(refused)
+    written.map_err(refused)?;
+    map.write_translation_pages().map_err(refused)
 }
 
 /// The pages that `workload` reads before it writes them.

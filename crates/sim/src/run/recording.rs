@@ -9,11 +9,12 @@ use crate::run::replay::LoopTimes;
 use crate::run::run_cache::CacheState;
 use crate::run::spec::RunSpec;
 use destage_device::config::DeviceConfig;
+use destage_device::map::HandleCounts;
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{Ratios, SCHEMA};
 use destage_record::{
-    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, LifeUsed, RatedFlash, ResultRecord,
+    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, HandleFigures, LifeUsed, RatedFlash, ResultRecord,
     RunInfo, Throughput, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
@@ -151,6 +152,7 @@ impl Recording<'_> {
                 .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
             erase_counts: (flash.as_ref())
                 .map(|flash| EraseCounts::new(&flash.wear.blocks_by_erases)),
+            handles: flash.as_ref().and_then(handles),
             endurance: endurance(spec, cache, flash.as_ref(), c),
             energy_nj: (device.zip(flash.as_ref()))
                 .and_then(|(device, flash)| energy(device, flash)),
@@ -170,6 +172,20 @@ impl Recording<'_> {
             run: RunInfo::default(),
         }
     }
+}
+
+/// What each handle wrote, if there are several.
+fn handles(flash: &FlashState) -> Option<Vec<HandleFigures>> {
+    let last = flash.handles.len().checked_sub(1)?;
+    let of = |(handle, row): (usize, &HandleCounts)| HandleFigures {
+        handle: (handle < last).then_some(handle as u32),
+        host_places: row.host_places,
+        moved_places: row.moved_places,
+        units_opened: row.units_opened,
+        units_erased: row.units_erased,
+        valid_at_erase: row.valid_at_erase,
+    };
+    Some(flash.handles.iter().enumerate().map(of).collect())
 }
 
 /// How long the flash lasts; `None` if the device has no rated cycles.

@@ -50,7 +50,7 @@ impl PageMap {
         let tightest = |chip| groups.frontiers_of_chip(ChipId(chip)).at(0);
         PageMap {
             frontiers: Frontiers::new(&groups, &blocks, config.summary_page),
-            places: PlaceMap::new(config.logical_pages(), blocks),
+            places: PlaceMap::new(config.logical_pages(), 0, blocks),
             gc: GcState::new(config, groups.gcs, chips),
             spread: (0..g.planes())
                 .map(|n| layout.plane(Lpn(u64::from(n))).0)

@@ -253,7 +253,7 @@ impl BlockPool {
         Ok(BlockPool {
             shape,
             streams,
-            places: PlaceMap::new(u64::from(shape.logical), blocks),
+            places: PlaceMap::new(u64::from(shape.logical), 0, blocks),
             open: [NOTHING_OPEN; 2],
             invalid: [0; 2],
             counts: PoolCounts::default(),

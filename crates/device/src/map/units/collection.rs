@@ -42,6 +42,8 @@ impl UnitMap {
 
     /// Collecting a block begins: it is no candidate any more.
     pub fn begin_collection(&mut self, block: u32) {
+        let valid = u64::from(self.valid_in(block));
+        self.count_of_block(block, |counts| counts.valid_at_erase += valid);
         self.places.blocks.begin_collection(block);
         self.slc_leaves(block, true);
     }
@@ -105,6 +107,7 @@ impl UnitMap {
             self.awaiting[gc as usize] -= 1;
         }
         *self.programmed.at(u64::from(block)) = 0;
+        self.count_of_block(block, |counts| counts.units_erased += 1);
         self.erased_in_mode(block);
     }
 }

@@ -50,12 +50,21 @@ impl UnitMap {
     /// The frontier that takes the next unit of a stream with dynamic allocation: that with the least load of its
     /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
     pub fn next_frontier(&self, stream: UnitStream, load: impl Fn(u32) -> u32) -> Option<u32> {
-        let last = self.last_frontier[stream as usize];
+        self.next_frontier_that(stream, load, |_| true)
+    }
+
+    fn next_frontier_that(
+        &self,
+        stream: UnitStream,
+        load: impl Fn(u32) -> u32,
+        may: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let last = self.last_frontier[self.writers.number(stream)];
         let (passed, ahead) = self.frontier_order.split_at(last + 1);
         let (mut best, mut least) = (None, u32::MAX);
         for &frontier in ahead.iter().chain(passed) {
             let load = load(self.die_of(frontier));
-            if load < least && self.can_open(stream, frontier) {
+            if load < least && may(frontier) && self.can_open(stream, frontier) {
                 (best, least) = (Some(frontier), load);
             }
             if least == 0 {
@@ -68,27 +77,48 @@ impl UnitMap {
     /// The frontier that takes what is collected from a block: that of the block, or another one of its GC unit. Where
     /// blocks have parts: that with the open unit, or else the next one by the `load` of dies.
     pub fn collector_frontier(&self, block: u32, load: impl Fn(u32) -> u32) -> Option<u32> {
+        let stream = self.collector_of(block);
         if self.shape.parts > 1 {
-            let is_open = |&frontier: &u32| self.is_open(UnitStream::Collector, frontier);
-            let open = (0..self.frontier_count()).find(is_open);
-            return open.or_else(|| self.next_frontier(UnitStream::Collector, load));
+            let open = self.open_frontier(stream);
+            return open.or_else(|| self.next_frontier(stream, load));
         }
-        let can = |frontier: &u32| self.can_open(UnitStream::Collector, *frontier);
+        let can = |frontier: &u32| self.can_open(stream, *frontier);
         let own = self.groups.row(self.shape.group_of(block)).frontier;
         let others = || self.frontiers_of_gc(self.gc_of_block(block)).find(can);
         Some(own).filter(can).or_else(others)
     }
 
+    /// The first frontier on which a writer has an open unit.
+    pub fn open_frontier(&self, stream: UnitStream) -> Option<u32> {
+        (0..self.frontier_count()).find(|&frontier| self.is_open(stream, frontier))
+    }
+
+    /// The frontier that takes a translation page: that of the open unit, or the next in turn that can open one, whatever
+    /// the load of its die (S-0.2). One that leaves the cache takes none of the last blocks (S-0.4).
+    pub fn map_frontier(&self, leaves_cache: bool) -> Option<u32> {
+        let can = |frontier: u32| {
+            let spares = self.needs_block(UnitStream::Map, frontier) && leaves_cache;
+            !spares || self.free_blocks(self.gc_of(frontier)) > self.gc_low
+        };
+        let open = self.open_frontier(UnitStream::Map);
+        open.or_else(|| self.next_frontier_that(UnitStream::Map, |_| 0, can))
+    }
+
     /// Must the frontier take a block for the unit that it opens next?
     pub fn needs_block(&self, stream: UnitStream, frontier: u32) -> bool {
-        self.open_blocks[self.open_block_of(stream, frontier)].block == NO_BLOCK
+        !self.has_open_block(stream, frontier)
     }
 
     /// May the host open no unit on the frontier before more was collected? It leaves `gc_low` free blocks to the
     /// collector, and the rest of a shared block too when fewer are free (D-12/1).
     pub fn is_stuck(&self, frontier: u32) -> bool {
+        (self.hosts_at_work()).any(|stream| self.is_stuck_with(stream, frontier))
+    }
+
+    /// The same with one handle.
+    pub(super) fn is_stuck_with(&self, stream: UnitStream, frontier: u32) -> bool {
         let free = self.free_blocks(self.gc_of(frontier));
-        match self.needs_block(UnitStream::Host, frontier) {
+        match self.needs_block(stream, frontier) {
             true => {
                 (free <= self.gc_low || !self.has_block(frontier))
                     && self.next_block(frontier).is_none()
@@ -156,17 +186,19 @@ impl UnitMap {
 
     #[inline]
     pub(super) fn open_block_of(&self, stream: UnitStream, frontier: u32) -> usize {
-        let own = stream == UnitStream::Collector && !self.shared;
+        let writer = match self.shared {
+            true => 0,
+            false => self.writers.number(stream),
+        };
         match self.shape.parts {
-            1 => usize::from(own) * self.groups.frontiers as usize + frontier as usize,
-            _ => usize::from(own),
+            1 => writer * self.groups.frontiers as usize + frontier as usize,
+            _ => writer,
         }
     }
 
     #[inline]
-    fn open_unit_of(&self, stream: UnitStream, frontier: u32) -> usize {
-        let own = usize::from(stream == UnitStream::Collector);
-        own * self.groups.frontiers as usize + frontier as usize
+    pub(super) fn open_unit_of(&self, stream: UnitStream, frontier: u32) -> usize {
+        self.writers.number(stream) * self.groups.frontiers as usize + frontier as usize
     }
 
     /// Has the frontier an open unit?
@@ -188,11 +220,13 @@ impl UnitMap {
         if self.is_open(stream, frontier) {
             return true;
         }
-        let host = stream == UnitStream::Host;
+        let host = matches!(stream, UnitStream::Host(_));
         match self.needs_block(stream, frontier) {
             true if host => self.next_block(frontier).is_some(),
             true => self.has_block(frontier),
-            false => !(host && self.is_stuck(frontier)) && self.has_place(stream, frontier),
+            false => {
+                !(host && self.is_stuck_with(stream, frontier)) && self.has_place(stream, frontier)
+            }
         }
     }
 
@@ -203,6 +237,7 @@ impl UnitMap {
     /// Unless [`UnitMap::can_open`].
     pub fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
         let (block, place, full) = self.take_place(stream, frontier);
+        self.count_host_place(stream);
         self.places.write(lpn, place as u32);
         if self.places.blocks.wrote(block, 1, 0) {
             self.close_block(block);
@@ -256,14 +291,14 @@ impl UnitMap {
         self.open_units[open] = unit;
         let mut order = self.frontier_order.iter();
         let at = order.position(|&of| of == frontier);
-        self.last_frontier[stream as usize] = at.unwrap_or_default();
+        self.last_frontier[self.writers.number(stream)] = at.unwrap_or_default();
     }
 
     fn take_block(&mut self, stream: UnitStream, frontier: u32) {
         let open_block = self.open_block_of(stream, frontier);
         let next = match stream {
-            UnitStream::Host => self.next_block(frontier),
-            UnitStream::Collector => None,
+            UnitStream::Host(_) => self.next_block(frontier),
+            UnitStream::Collector(_) | UnitStream::Map => None,
         };
         let (block, in_slc) = match next {
             Some(NextBlock::Static) => (self.take_static(frontier), true),
@@ -271,6 +306,7 @@ impl UnitMap {
             None => (self.take_free(open_block, frontier), false),
         };
         self.open_in_mode(block, in_slc);
+        self.opened_for(block, stream);
         let row = &mut self.open_blocks[open_block];
         row.block = block;
         row.opened.fill(0);

@@ -6,10 +6,12 @@
 
 mod collection;
 mod frontiers;
+mod handles;
 mod pace;
 mod precondition;
 mod query;
 pub(super) mod slc;
+mod translation;
 
 use super::blocks::{BlockCells, BlockRules, FlashBlocks, NO_BLOCK};
 use super::divisor::Divisor;
@@ -23,18 +25,23 @@ use super::unit_set::UnitSet;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcStreams};
 use destage_types::{ChipId, Lpn, PlaneId};
 use frontiers::{OpenBlock, OpenUnit};
+use handles::Handles;
 use slc::SlcCache;
+use translation::TranslationPages;
 
+pub use handles::{HandleCounts, Writers};
 pub use pace::{CollectPace, ToMove};
 pub use precondition::CollectorBefore;
 
-/// The writer of a unit.
+/// The writer of a unit, which has frontiers of its own (S-0.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnitStream {
-    /// The host.
-    Host,
-    /// The collector.
-    Collector,
+    /// The host, with this handle (S-3).
+    Host(u8),
+    /// The collector: one for all, or for data of this handle.
+    Collector(u8),
+    /// Translation pages (S-2).
+    Map,
 }
 
 /// A program unit: its places are [`UnitShape::unit`] from this one on.
@@ -52,18 +59,21 @@ pub struct UnitMap {
     shape: UnitShape,
     pub(super) places: PlaceMap,
     groups: BlockGroups,
+    writers: Writers,
+    handles: Option<Handles>,
+    translation: TranslationPages,
     /// Do host and collector fill the same blocks?
     shared: bool,
-    /// Those of the host, then those of the collector if it has its own: by frontier, or one where the frontiers fill
-    /// parts of the same block.
+    /// By writer and frontier, or by writer where the frontiers fill parts of the same block. Collectors that share the
+    /// blocks of the host have none.
     open_blocks: Vec<OpenBlock>,
-    /// By frontier: those of the host, then those of the collector.
+    /// By writer and frontier.
     open_units: Vec<OpenUnit>,
     /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
     spread: Vec<u32>,
-    /// Frontiers in the order of `allocation_order`, and the positions of those chosen last, by stream.
+    /// Frontiers in the order of `allocation_order`, and the positions of those chosen last, by writer.
     frontier_order: Vec<u32>,
-    last_frontier: [usize; 2],
+    last_frontier: Vec<usize>,
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
     /// Units that are open, queued or running.
@@ -100,7 +110,7 @@ impl UnitMap {
         }
         let (frontiers, gcs) = (groups.frontiers as usize, groups.gcs as usize);
         let shared = config.gc_streams == Some(GcStreams::Shared);
-        let streams = 2 - usize::from(shared);
+        let writers = Writers::new(config);
         let none = OpenBlock {
             block: NO_BLOCK,
             opened: vec![0; shape.parts as usize],
@@ -129,12 +139,15 @@ impl UnitMap {
         let blocks = FlashBlocks::new(rules, cells);
         let least_unit = config.least_host_unit();
         UnitMap {
-            places: PlaceMap::new(config.logical_pages(), blocks),
+            places: PlaceMap::new(config.logical_pages(), config.translation_pages(), blocks),
+            translation: TranslationPages::new(config),
+            handles: Handles::new(config, shape.all_blocks().into()),
+            writers,
             shared,
-            open_blocks: vec![none; streams * frontiers / shape.parts as usize],
-            open_units: vec![closed; 2 * frontiers],
+            open_blocks: vec![none; writers.count() * frontiers / shape.parts as usize],
+            open_units: vec![closed; writers.count() * frontiers],
             spread,
-            last_frontier: [frontier_order.len() - 1; 2],
+            last_frontier: vec![frontier_order.len() - 1; writers.count()],
             frontier_order,
             programmed: FirstTouch::new(u64::from(shape.all_blocks()), 0),
             under_way: UnitSet::new(all_places / u64::from(least_unit)),

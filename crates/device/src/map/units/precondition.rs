@@ -10,6 +10,9 @@ use crate::map::fill::FillInOrder;
 use crate::map::precondition::Preconditioning;
 use destage_types::Lpn;
 
+/// Data of the precondition have the first handle.
+const HOST: UnitStream = UnitStream::Host(0);
+
 impl Preconditioning for UnitMap {
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
         let grains = pages.div_ceil(u64::from(self.shape.per_page));
@@ -48,7 +51,7 @@ impl Preconditioning for UnitMap {
         let Some(frontier) = self.frontier_now(lpn) else {
             return Err(self.full(lpn));
         };
-        let full = self.put(UnitStream::Host, frontier, lpn);
+        let full = self.put(HOST, frontier, lpn);
         if let Some(unit) = full {
             self.program_ended(unit);
             self.owe_now(self.gc_of(frontier));
@@ -60,12 +63,34 @@ impl Preconditioning for UnitMap {
     fn overwriting(&mut self, on: bool) {
         let frontiers = if on { 0 } else { self.frontier_count() };
         for frontier in 0..frontiers {
-            for stream in [UnitStream::Host, UnitStream::Collector] {
-                if let Some((unit, _)) = self.close(stream, frontier) {
-                    self.program_ended(unit);
-                }
+            for stream in self.writers.all() {
+                self.close_now(stream, frontier);
             }
         }
+    }
+
+    /// Translation pages of what is mapped follow the data, in ascending order. Their full units owe as the host's do
+    /// (S-2.1).
+    fn write_translation_pages(&mut self) -> Result<(), Box<DeviceFull>> {
+        if self.translation.pages == 0 {
+            return Ok(());
+        }
+        for number in 0..self.translation.pages {
+            let entries = self.translation.entries_of(number, self.places.logical());
+            if !entries.map(Lpn).any(|lpn| self.places.get(lpn).is_some()) {
+                continue;
+            }
+            let lpn = self.translation_page(number);
+            let gc = self.put_translation_page(lpn);
+            let gc = gc.ok_or_else(|| self.full(lpn))?;
+            if self.open_frontier(UnitStream::Map).is_none() {
+                self.owe_now(gc);
+            }
+        }
+        for frontier in 0..self.frontier_count() {
+            self.close_now(UnitStream::Map, frontier);
+        }
+        Ok(())
     }
 }
 
@@ -79,6 +104,22 @@ pub struct CollectorBefore {
 }
 
 impl UnitMap {
+    /// Closes the open unit of a frontier, if it has one.
+    fn close_now(&mut self, stream: UnitStream, frontier: u32) {
+        if let Some((unit, _)) = self.close(stream, frontier) {
+            self.program_ended(unit);
+        }
+    }
+
+    /// Writes a translation page, if there is room. Gives the GC unit.
+    fn put_translation_page(&mut self, lpn: Lpn) -> Option<u32> {
+        let frontier = self.map_frontier(false)?;
+        if let Some(unit) = self.put(UnitStream::Map, frontier, lpn) {
+            self.program_ended(unit);
+        }
+        Some(self.gc_of(frontier))
+    }
+
     /// Hands the collector of a GC unit over to a run, which goes on with it.
     pub fn take_collector(&mut self, gc: u32) -> CollectorBefore {
         std::mem::take(&mut self.collectors[gc as usize])
@@ -87,11 +128,11 @@ impl UnitMap {
     /// Makes room on a frontier whose next unit needs a block. Can it take one then?
     fn make_room(&mut self, frontier: u32) -> bool {
         let gc = self.gc_of(frontier);
-        if self.is_open(UnitStream::Host, frontier) {
+        if self.is_open(HOST, frontier) {
             return true;
         }
         while self.is_stuck(frontier) && self.collect_on(gc, true) {}
-        self.can_open(UnitStream::Host, frontier)
+        self.can_open(HOST, frontier)
     }
 
     /// The frontier that takes a mapping unit. Dynamic allocation fills one unit on each frontier in turn.
@@ -102,7 +143,7 @@ impl UnitMap {
         }
         if let Some(frontier) = self
             .filling
-            .filter(|&frontier| self.is_open(UnitStream::Host, frontier))
+            .filter(|&frontier| self.is_open(HOST, frontier))
         {
             return Some(frontier);
         }
@@ -110,7 +151,7 @@ impl UnitMap {
             let frontier = self.frontier_order()[turn];
             self.make_room(frontier);
         }
-        self.filling = self.next_frontier(UnitStream::Host, |_| 0);
+        self.filling = self.next_frontier(HOST, |_| 0);
         self.filling
     }
 
@@ -195,10 +236,13 @@ impl UnitMap {
         };
         let mut open = None;
         let fits = wanted.iter().all(|owned| {
+            let lpn = Lpn(u64::from(owned.lpn));
+            if self.is_translation_page(lpn) {
+                return self.put_translation_page(lpn).is_some();
+            }
             let frontier = open.or_else(|| self.collector_frontier(block, |_| 0));
             let full = frontier.and_then(|frontier| {
-                let lpn = Lpn(u64::from(owned.lpn));
-                self.put(UnitStream::Collector, frontier, lpn)
+                self.put(self.collector_of(block), frontier, lpn)
             });
             if let Some(unit) = full {
                 self.program_ended(unit);

@@ -1,9 +1,9 @@
 //! Questions about the state of a mapping.
 
-use super::{NO_BLOCK, UnitMap, UnitStream};
+use super::{NO_BLOCK, UnitMap};
 use crate::map::places::PlaceMap;
 use crate::map::precondition::CollectionBefore;
-use crate::map::{BlockStates, FlashMap, Wear};
+use crate::map::{BlockStates, FlashMap, HandleCounts, Wear};
 use destage_types::ChipId;
 
 /// A chip is a die.
@@ -37,6 +37,17 @@ impl FlashMap for UnitMap {
         self.slc_in_use()
     }
 
+    fn handle_counts(&self) -> &[HandleCounts] {
+        let handles = self.handles.as_ref();
+        handles.map_or(&[], |handles| &handles.counts)
+    }
+
+    fn reset_handle_counts(&mut self) {
+        if let Some(handles) = &mut self.handles {
+            handles.counts.fill(HandleCounts::default());
+        }
+    }
+
     /// In mapping units. A unit counts as written when it is handed over.
     fn block_states(&self, out: &mut BlockStates) {
         let filled = self.open_blocks.iter().map(|at| at.block);
@@ -63,9 +74,10 @@ impl FlashMap for UnitMap {
     /// Places left in the open blocks of the host.
     fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
         let frontiers = self.groups.frontiers_of_chip(chip).iter();
-        let left = frontiers.map(|frontier| {
-            let open = &self.open_units[frontier as usize];
-            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
+        let hosts = |frontier| self.writers.hosts().map(move |stream| (stream, frontier));
+        let left = frontiers.flat_map(hosts).map(|(stream, frontier)| {
+            let open = &self.open_units[self.open_unit_of(stream, frontier)];
+            let open_block = &self.open_blocks[self.open_block_of(stream, frontier)];
             let of_unit = match open.open {
                 true => open.next.next_multiple_of(self.unit_of_block(open.block)) - open.next,
                 false => 0,
@@ -102,6 +114,7 @@ impl FlashMap for UnitMap {
 
     fn memory_bytes(&self) -> u64 {
         let slc = self.slc.as_ref().map_or(0, |slc| slc.bytes());
-        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes() + slc
+        let handles = self.handles.as_ref().map_or(0, |handles| handles.bytes());
+        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes() + slc + handles
     }
 }

@@ -311,11 +311,11 @@ impl UnitMap {
             .map_or(0, |slc| slc.of_gc[gc as usize].closed)
     }
 
-    /// Does a frontier wait until an SLC block is folded (`slc_full = fold`)?
-    pub fn waits_for_folding(&self, frontier: u32) -> bool {
+    /// Does a frontier of a writer wait until an SLC block is folded (`slc_full = fold`)?
+    pub fn waits_for_folding(&self, stream: UnitStream, frontier: u32) -> bool {
         self.slc.is_some()
-            && self.needs_block(UnitStream::Host, frontier)
+            && self.needs_block(stream, frontier)
             && self.next_block(frontier).is_none()
-            && !self.is_stuck(frontier)
+            && !self.is_stuck_with(stream, frontier)
     }
 }

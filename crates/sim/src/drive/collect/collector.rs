@@ -1,5 +1,7 @@
 //! The collector of a GC unit: its victims, the places on their way, and the blocks behind them.
 
+use crate::drive::mapping::MapUpdates;
+
 /// The collector of a GC unit.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Collector {
@@ -11,6 +13,8 @@ pub(in crate::drive) struct Collector {
     pub reading: Vec<u64>,
     /// Places that were read and are not handed on, in order.
     pub moving: Vec<u64>,
+    /// Translation pages to be changed before the next victim is read.
+    pub updates: MapUpdates,
     /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
     pub paid: bool,
     /// `gc_hold`: is a burst under way, and how many places has it moved?
@@ -31,6 +35,8 @@ pub(in crate::drive) struct VictimBlock {
     pub read: u32,
     /// Units that its places went to and whose programs have not ended.
     pub units: u32,
+    /// Translation pages that change on flash as its places move.
+    pub pages: Vec<u64>,
 }
 
 impl Collector {
@@ -39,9 +45,15 @@ impl Collector {
         !self.waiting.is_empty()
     }
 
+    /// Does one of these blocks wait for programs?
+    pub fn waits_for(&self, blocks: &[u32]) -> bool {
+        self.waiting.iter().any(|(block, _)| blocks.contains(block))
+    }
+
     /// Is nothing on its way, no read, place, or erase? Programs are not looked at.
     pub fn is_at_rest(&self) -> bool {
-        self.reading.is_empty() && self.moving.is_empty() && self.erasing.is_empty()
+        let none_read = self.reading.is_empty() && self.updates.are_done();
+        none_read && self.moving.is_empty() && self.erasing.is_empty()
     }
 
     /// The victim under way that is this block.
@@ -53,6 +65,7 @@ impl Collector {
     pub fn give_up(&mut self) -> Vec<VictimBlock> {
         self.reading.clear();
         self.moving.clear();
+        self.updates = MapUpdates::default();
         // Nor does a program of the host wait for what is owed, once a pause ends.
         self.owed = 0.0;
         self.burst = None;

@@ -2,6 +2,7 @@
 
 use super::collector::Collector;
 use super::pause::PauseClock;
+use crate::drive::mapping::MapUpdates;
 use destage_device::config::DeviceConfig;
 use destage_device::map::{CollectPace, UnitMap};
 use destage_types::Nanos;
@@ -29,6 +30,17 @@ impl Collectors {
             pace: map.pace(),
             pause: PauseClock::new(config),
         }
+    }
+
+    /// Translation pages that the collector of a GC unit changes.
+    pub fn updates(&mut self, gc: u32) -> &mut MapUpdates {
+        &mut self.of(gc).updates
+    }
+
+    /// It has read the first of them.
+    pub fn has_read_translation(&mut self, gc: u32) {
+        self.updates(gc).has_read();
+        self.look_at(gc);
     }
 
     /// Something has changed that the collector of a GC unit looks at, once the array has settled.

@@ -94,7 +94,8 @@ impl Drive {
         }
         let waits = || {
             let mut frontiers = map.frontiers_of_gc(gc);
-            self.next_for_room().is_some() && frontiers.any(|of| map.waits_for_folding(of))
+            let stream = self.next_for_room().map(|lpn| map.host_of(lpn));
+            stream.is_some_and(|stream| frontiers.any(|of| map.waits_for_folding(stream, of)))
         };
         if waits() {
             return Some(FoldCause::Wait);
@@ -129,7 +130,7 @@ impl Drive {
     fn collector_programs(&self, gc: u32) -> bool {
         let mut units = self.units.rows().map(|(_, unit)| unit);
         units.any(|unit| {
-            let own = unit.stream == UnitStream::Collector && unit.queued;
+            let own = matches!(unit.stream, UnitStream::Collector(_)) && unit.queued;
             own && self.core.map.gc_of(unit.frontier) == gc
         })
     }

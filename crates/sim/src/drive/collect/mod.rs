@@ -14,7 +14,7 @@ mod pause;
 pub(super) use collectors::Collectors;
 pub(super) use fold::Folding;
 
-use super::{Drive, Use};
+use super::{Drive, MappingTable, Use};
 use crate::device::timeline::Purpose;
 use collector::VictimBlock;
 use destage_device::map::{FlashMap, ToMove, UnitStream};
@@ -59,14 +59,15 @@ impl Drive {
         }
     }
 
-    /// A unit of the host is queued: the collector owes places for it.
-    pub(super) fn owe(&mut self, gc: u32) {
+    /// A unit of the host or of translation pages is queued: the collector owes places for it. Writes pay for it if it is
+    /// the host's (D-17).
+    pub(super) fn owe(&mut self, gc: u32, is_paid: bool) {
         if !self.collectors.pace.on {
             return;
         }
         let free = self.core.map.free_blocks(gc);
         let to_move = self.places_to_move(gc);
-        if let Some(debt) = &mut self.core.debt {
+        if let Some(debt) = self.core.debt.as_mut().filter(|_| is_paid) {
             debt.charge(to_move.map_or(0, |to_move| self.collectors.pace.debt(free, to_move)));
         }
         let unit = self.core.map.shape().unit();
@@ -160,6 +161,9 @@ impl Drive {
                 self.finish(gc, victim);
                 continue;
             }
+            if !self.update_mapping(gc) {
+                return self.collectors.end_burst(gc, &self.core.nand);
+            }
             let forced = self.host_is_stuck(gc);
             let paid = self.collectors.of(gc).owed >= 1.0;
             self.collectors.of(gc).paid = paid;
@@ -236,11 +240,15 @@ impl Drive {
         begins
     }
 
-    /// Does a frontier of the host need a block that it may not take, so that the collector works whatever it
-    /// owes?
+    /// Does a frontier of the host or a translation page need a block that it may not take, so that the collector works
+    /// whatever it owes?
     fn host_is_stuck(&self, gc: u32) -> bool {
-        let mut frontiers = self.core.map.frontiers_of_gc(gc);
-        frontiers.any(|frontier| self.core.map.is_stuck(frontier))
+        let map = &self.core.map;
+        let waits = self.mapping.as_ref().and_then(MappingTable::waits_for_block);
+        if waits.is_some() && map.free_blocks(gc) <= map.gc_low() {
+            return true;
+        }
+        map.frontiers_of_gc(gc).any(|frontier| map.is_stuck(frontier))
     }
 
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
@@ -252,10 +260,20 @@ impl Drive {
         }
     }
 
+    /// So is the open unit of translation pages if a block waits for it.
     pub(super) fn close_open_units_of_collector(&mut self, gc: u32) {
+        if self.mapping.is_some()
+            && let Some(frontier) = self.core.map.open_frontier(UnitStream::Map)
+            && let Some(unit) = *self.open.slot(UnitStream::Map, frontier)
+            && self.collectors.of(gc).waits_for(&self.units[unit].victims)
+        {
+            self.close(UnitStream::Map, frontier);
+        }
         let frontiers: Vec<u32> = self.core.map.frontiers_of_gc(gc).collect();
-        for frontier in frontiers {
-            self.close(UnitStream::Collector, frontier);
+        for stream in self.core.map.writers().collectors() {
+            for &frontier in &frontiers {
+                self.close(stream, frontier);
+            }
         }
     }
 
@@ -282,6 +300,7 @@ impl Drive {
             block,
             read,
             units: 0,
+            pages: Vec::new(),
         });
     }
 
@@ -345,13 +364,10 @@ impl Drive {
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.core.map.unit_at(place) {
-                let load = |die: u32| self.open.load(UnitStream::Collector, die);
                 let block = self.core.map.shape().block(place);
-                let Some(frontier) = self.core.map.collector_frontier(block, load) else {
+                let Some(unit) = self.hand_on_place(gc, block, lpn) else {
                     break;
                 };
-                let unit = self.put(UnitStream::Collector, frontier, lpn);
-                self.core.traffic.flash_writes_gc += 1;
                 let victims = &mut self.units[unit].victims;
                 if victims.last() != Some(&block) {
                     // They are erased in the order of their last places.
@@ -368,9 +384,7 @@ impl Drive {
                 if self.core.map.is_static(block) {
                     self.owe_for_folded(gc);
                 }
-                if self.units[unit].queued {
-                    self.queue_program(unit);
-                }
+                self.queue_if_full(unit);
             }
             done += 1;
         }
@@ -380,8 +394,32 @@ impl Drive {
         all
     }
 
+    /// Puts a place of a block into an open unit, if there is room. Gives the unit.
+    fn hand_on_place(&mut self, gc: u32, block: u32, lpn: Lpn) -> Option<u32> {
+        if self.core.map.is_translation_page(lpn) {
+            let page = lpn.0 - self.core.map.logical_pages();
+            let unit = self.hand_over_translation(page, false)?;
+            self.core.traffic.map_moved_places += 1;
+            return Some(unit);
+        }
+        let stream = self.core.map.collector_of(block);
+        let load = |die: u32| self.open.load(stream, die);
+        let frontier = self.core.map.collector_frontier(block, load)?;
+        let unit = self.put(stream, frontier, lpn);
+        self.core.traffic.flash_writes_gc += 1;
+        self.core.map.count_of_block(block, |counts| counts.moved_places += 1);
+        if let Some(page) = self.page_of_moved(lpn)
+            && let Some(victim) = self.collectors.of(gc).victim(block)
+        {
+            victim.pages.push(page);
+        }
+        Some(unit)
+    }
+
     /// All places of the victim are moved or not wanted any more.
-    fn finish(&mut self, gc: u32, victim: VictimBlock) {
+    fn finish(&mut self, gc: u32, mut victim: VictimBlock) {
+        let pages = std::mem::take(&mut victim.pages);
+        self.collectors.updates(gc).add(pages);
         self.core.map.collected(victim.block);
         // The host may open a unit again.
         (self.told.acted, self.told.asks_scheme) = (true, true);
@@ -434,6 +472,7 @@ impl Drive {
         // There may be room for what the cache keeps.
         (self.told.acted, self.told.asks_scheme) = (true, true);
         self.collectors.look_at(gc);
+        self.retry_translation_pages();
         self.retry_after_room();
     }
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 
-const TLC: [&str; 8] = [
+pub const TLC: [&str; 8] = [
     "program_pages=3",
     "pages_per_block=9",
     "cell_bits=3",
