@@ -5,11 +5,7 @@ use super::reader::KeyReader;
 
 /// Refuses what is not simulated.
 pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
-    let keys = [
-        ("handles", c.handles() > 1),
-        ("mapping", c.has_cached_mapping()),
-        ("parity", c.parity.unwrap_or(0) > 0),
-    ];
+    let keys = [("parity", c.parity.unwrap_or(0) > 0)];
     for (key, _) in keys.iter().filter(|key| key.1) {
         read.impossible(key, "it is not simulated yet".to_owned());
     }

@@ -346,7 +346,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.observed = index;
         }
         self.advance(now);
-        self.flash.begin(index, &HostRequest::new(now, Op::Flush, 0, 0), now);
+        self.flash
+            .begin(index, &HostRequest::new(now, Op::Flush, 0, 0), now);
         self.program_dirty(now);
         self.flash.end(0, 0);
         self.write_back(now);

@@ -37,7 +37,7 @@ use destage_device::config::{DeviceConfig, EvictWait, FrameRelease, RetryStep, R
 use destage_device::map::{FlashMap, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_types::{ChipId, Lpn, Nanos, QueuePer};
-use mapping::{MapEvent, MappingTable};
+use mapping::{CachedMapping, MapEvent};
 use open_units::{OpenUnits, ProgramUnit};
 use std::collections::VecDeque;
 use waiting::Waiting;
@@ -105,8 +105,8 @@ pub struct Drive {
     reads: reads::Reads,
     /// The device, if requests have handles.
     handles: Option<Box<DeviceConfig>>,
-    /// If not all of it is in memory.
-    mapping: Option<MappingTable>,
+    /// If not all of the mapping table is in memory.
+    mapping: Option<CachedMapping>,
     told: Told,
     bounded: bool,
     in_place: bool,
@@ -142,7 +142,7 @@ impl Drive {
             folding: Folding::new(config),
             reads: reads::Reads::new(config),
             handles: (config.handles() > 1).then(|| Box::new(config.clone())),
-            mapping: MappingTable::new(config),
+            mapping: CachedMapping::new(config),
             told: Told::default(),
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
@@ -161,7 +161,10 @@ impl Drive {
         }
         let pause = self.collectors.next_pause_end();
         let next = self.core.nand.next_event_time().min(pause);
-        let memory = self.mapping.as_ref().map_or(Nanos::NEVER, MappingTable::next_end);
+        let memory = self
+            .mapping
+            .as_ref()
+            .map_or(Nanos::NEVER, CachedMapping::next_end);
         let next = next.min(self.next_idle()).min(memory);
         match self.open.hold {
             None => next,

@@ -93,7 +93,8 @@ impl OpenUnits {
         let rows = (0..).zip(&self.due);
         let all = rows.flat_map(|(handle, row)| (0..).zip(row).map(move |at| (handle, at)));
         let due = all.filter(|(_, (_, due))| due.is_some_and(|due| due <= now));
-        due.map(|(handle, (frontier, _))| (handle, frontier)).collect()
+        due.map(|(handle, (frontier, _))| (handle, frontier))
+            .collect()
     }
 
     /// Which units count together as load of a die: those of host and map, or of collectors (S-0.2).

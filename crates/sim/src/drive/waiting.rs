@@ -1,8 +1,8 @@
 //! A queue for room on flash: data that were handed over and that no frontier can take yet, and
 //! each FLUSH or FUA for those before it.
 
-use super::{Drive, MappingTable};
 use super::writes::HandOver;
+use super::{CachedMapping, Drive};
 use destage_types::{Lpn, Nanos};
 
 /// An entry of the queue for room.
@@ -112,7 +112,7 @@ impl Drive {
     /// The run ends if data of the host need a block, and none will become free.
     pub(super) fn check_room(&mut self) {
         let table = self.mapping.as_ref();
-        let page = table.and_then(MappingTable::waits_for_block);
+        let page = table.and_then(CachedMapping::waits_for_block);
         let page = page.map(|page| self.core.map.translation_page(page));
         let Some(lpn) = self.next_for_room().or(page) else {
             return;

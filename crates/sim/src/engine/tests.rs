@@ -159,7 +159,11 @@ fn a_backlog_of_expedited_jobs_is_not_searched() {
     let (mut engine, _) = device(1, "issue", &["gc_mode=background", "gc_threshold=0.3"]);
     let mut most = 0;
     for index in 0..2000 {
-        engine.begin(index, &HostRequest::new(Nanos::ZERO, Op::Write, 0, 8), Nanos::ZERO);
+        engine.begin(
+            index,
+            &HostRequest::new(Nanos::ZERO, Op::Write, 0, 8),
+            Nanos::ZERO,
+        );
         engine.program(Program {
             lpn: Lpn(index % 8),
             unit: None,

@@ -14,8 +14,8 @@ use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{Ratios, SCHEMA};
 use destage_record::{
-    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, HandleFigures, LifeUsed, RatedFlash, ResultRecord,
-    RunInfo, Throughput, TraceInfo, Utilisation,
+    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, HandleFigures, LifeUsed, RatedFlash,
+    ResultRecord, RunInfo, Throughput, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 

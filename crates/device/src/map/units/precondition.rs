@@ -241,9 +241,8 @@ impl UnitMap {
                 return self.put_translation_page(lpn).is_some();
             }
             let frontier = open.or_else(|| self.collector_frontier(block, |_| 0));
-            let full = frontier.and_then(|frontier| {
-                self.put(self.collector_of(block), frontier, lpn)
-            });
+            let full =
+                frontier.and_then(|frontier| self.put(self.collector_of(block), frontier, lpn));
             if let Some(unit) = full {
                 self.program_ended(unit);
             }

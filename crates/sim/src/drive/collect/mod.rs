@@ -14,7 +14,7 @@ mod pause;
 pub(super) use collectors::Collectors;
 pub(super) use fold::Folding;
 
-use super::{Drive, MappingTable, Use};
+use super::{CachedMapping, Drive, Use};
 use crate::device::timeline::Purpose;
 use collector::VictimBlock;
 use destage_device::map::{FlashMap, ToMove, UnitStream};
@@ -244,11 +244,15 @@ impl Drive {
     /// whatever it owes?
     fn host_is_stuck(&self, gc: u32) -> bool {
         let map = &self.core.map;
-        let waits = self.mapping.as_ref().and_then(MappingTable::waits_for_block);
+        let waits = self
+            .mapping
+            .as_ref()
+            .and_then(CachedMapping::waits_for_block);
         if waits.is_some() && map.free_blocks(gc) <= map.gc_low() {
             return true;
         }
-        map.frontiers_of_gc(gc).any(|frontier| map.is_stuck(frontier))
+        map.frontiers_of_gc(gc)
+            .any(|frontier| map.is_stuck(frontier))
     }
 
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
@@ -407,7 +411,9 @@ impl Drive {
         let frontier = self.core.map.collector_frontier(block, load)?;
         let unit = self.put(stream, frontier, lpn);
         self.core.traffic.flash_writes_gc += 1;
-        self.core.map.count_of_block(block, |counts| counts.moved_places += 1);
+        self.core
+            .map
+            .count_of_block(block, |counts| counts.moved_places += 1);
         if let Some(page) = self.page_of_moved(lpn)
             && let Some(victim) = self.collectors.of(gc).victim(block)
         {

@@ -1,7 +1,7 @@
 //! The part of the mapping table that is in memory: which entries it has, which leave, and who waits for which (S-2.3 to
 //! S-2.6). It knows no time.
 
-use destage_device::config::{DeviceConfig, Mapping};
+use destage_device::config::{DeviceConfig, MappingTable};
 use destage_types::NumberMap;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -81,7 +81,7 @@ impl MappingCache {
     pub fn new(config: &DeviceConfig) -> MappingCache {
         let count = |slots: u64| usize::try_from(slots).expect("slots are in memory");
         let entries = config.mapping_entries_per_page();
-        let pages = config.mapping_kept() == Mapping::Page;
+        let pages = config.mapping_table() == MappingTable::Page;
         let (units, per_page) = if pages { (entries, 1) } else { (1, entries) };
         MappingCache {
             slots: count(config.mapping_entries()),

@@ -44,7 +44,7 @@ struct TranslatedRead {
 
 /// The mapping table of a drive.
 #[derive(Clone, Debug)]
-pub(super) struct MappingTable {
+pub(super) struct CachedMapping {
     cache: MappingCache,
     /// Entries that a read of a translation page loads.
     loads: NumberMap<u64, Vec<u64>>,
@@ -62,10 +62,10 @@ pub(super) struct MappingTable {
     t_hmb: Nanos,
 }
 
-impl MappingTable {
+impl CachedMapping {
     /// That of a device, if not all of it is in memory.
-    pub fn new(config: &DeviceConfig) -> Option<MappingTable> {
-        config.has_cached_mapping().then(|| MappingTable {
+    pub fn new(config: &DeviceConfig) -> Option<CachedMapping> {
+        config.has_cached_mapping().then(|| CachedMapping {
             cache: MappingCache::new(config),
             loads: NumberMap::default(),
             reads: Slab::new(),
@@ -109,7 +109,7 @@ impl MappingTable {
 }
 
 impl Drive {
-    fn table(&mut self) -> &mut MappingTable {
+    fn table(&mut self) -> &mut CachedMapping {
         self.mapping.as_mut().expect("the mapping is cached")
     }
 

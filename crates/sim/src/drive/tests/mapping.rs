@@ -103,7 +103,10 @@ fn i19_a_full_unit_of_translation_pages_is_queued_before_the_load() {
         (10_000_000, Read, 300, 1),
     ];
     let run = mapped(4, &PAGE, &requests);
-    assert_eq!(run.done, [1_000, 2_001_000, 4_001_000, 6_001_000, 10_724_876]);
+    assert_eq!(
+        run.done,
+        [1_000, 2_001_000, 4_001_000, 6_001_000, 10_724_876]
+    );
     assert_eq!(counts(&run)[5], 4);
 }
 
@@ -128,7 +131,12 @@ fn i21_each_handle_has_its_own_open_unit() {
 
 #[test]
 fn i25_an_slc_unit_waits_for_its_translation() {
-    let sets = [&slc::TLC[..], &EIGHT, &["slc_dynamic=8", "precondition.fill=0.5"]].concat();
+    let sets = [
+        &slc::TLC[..],
+        &EIGHT,
+        &["slc_dynamic=8", "precondition.fill=0.5"],
+    ]
+    .concat();
     let run = mapped(4, &sets, &[(0, Write, 0, 4), (10_000, Write, 4, 4)]);
     assert_eq!(run.done, [1_000, 171_680]);
 }
@@ -152,7 +160,12 @@ fn overload(seed: u64, units: u64, requests: u64) -> Vec<(u64, Op, u64, u32)> {
             6..=8 => Read,
             _ => Trim,
         };
-        (at * 50_000, op, rng.below(units - 6), 1 + rng.below(6) as u32)
+        (
+            at * 50_000,
+            op,
+            rng.below(units - 6),
+            1 + rng.below(6) as u32,
+        )
     };
     (0..requests).map(&mut request).collect()
 }
@@ -162,11 +175,30 @@ fn every_request_is_served_and_every_program_has_a_cause() {
     let mappings: [&[&str]; 4] = [&[], &EIGHT, &FOUR, &PAGE];
     let handles: [&[&str]; 3] = [
         &["gc_low=2"],
-        &["handles=2", "placement=[{ from=\"400KiB\", to=\"1MiB\", handle=1 }]"],
-        &["handles=3", "isolation=persistent", "placement=[{ from=\"0B\", to=\"100KiB\", handle=2 }]"],
+        &[
+            "handles=2",
+            "placement=[{ from=\"400KiB\", to=\"1MiB\", handle=1 }]",
+        ],
+        &[
+            "handles=3",
+            "isolation=persistent",
+            "placement=[{ from=\"0B\", to=\"100KiB\", handle=2 }]",
+        ],
     ];
-    for (seed, (mapping, handles)) in (0..).zip(mappings.iter().flat_map(|mapping| handles.iter().map(move |handles| (mapping, handles)))) {
-        let base = ["blocks_per_plane=40", "op=0.6", "gc_low=4", "gc_high=7", "precondition.fill=1", "precondition.overwrite=1", "dies_per_chip=2"];
+    for (seed, (mapping, handles)) in (0..).zip(
+        mappings
+            .iter()
+            .flat_map(|mapping| handles.iter().map(move |handles| (mapping, handles))),
+    ) {
+        let base = [
+            "blocks_per_plane=40",
+            "op=0.6",
+            "gc_low=4",
+            "gc_high=7",
+            "precondition.fill=1",
+            "precondition.overwrite=1",
+            "dies_per_chip=2",
+        ];
         let sets = [&base[..], mapping, handles, &["gc_low=4"]].concat();
         let requests = overload(seed, 1000, 3_000);
         let run = run("drain(lru)", 16, &sets, &requests);
@@ -174,8 +206,16 @@ fn every_request_is_served_and_every_program_has_a_cause() {
         let c = run.cache.counts();
         println!("{sets:?} {c:?}");
         let programs = run.cache.flash().core.nand.issued();
-        let places: u64 = programs.iter().map(|chip| chip.of(OpKind::Program)).sum::<u64>() * 4;
+        let places: u64 = programs
+            .iter()
+            .map(|chip| chip.of(OpKind::Program))
+            .sum::<u64>()
+            * 4;
         let open = 4 * 6;
-        assert!(places <= c.flash_programs() && places + open > c.flash_programs(), "{places} {}", c.flash_programs());
+        assert!(
+            places <= c.flash_programs() && places + open > c.flash_programs(),
+            "{places} {}",
+            c.flash_programs()
+        );
     }
 }
