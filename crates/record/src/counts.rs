@@ -277,6 +277,11 @@ counters! {
         /// Block erases in SLC mode, among all.
         slc_erases: Flash,
     }
+    /// Those of a device with parity.
+    parity: "Only with parity." {
+        /// Mapping units of parity, in units of their own.
+        parity_places: Flash,
+    }
     /// Those of a device whose mapping table is cached.
     mapping: "Only with a cached mapping." {
         /// Questions for entries of the mapping table that were in memory.
@@ -336,7 +341,8 @@ impl Counts {
 
     /// Programs for any cause, padding and metadata included, in pages of the record.
     pub fn flash_programs(&self) -> u64 {
-        self.flash_writes_host + self.flash_writes_gc + self.flash_writes_meta + self.padded_places
+        let own = self.flash_writes_host + self.flash_writes_gc + self.flash_writes_meta;
+        own + self.padded_places + self.parity_places
     }
 
     /// Sectors read and written.
@@ -357,6 +363,7 @@ impl CountFields {
             self.flash_writes_gc,
             self.flash_writes_meta,
             self.padded_places,
+            self.parity_places,
         ];
         self.flash_writes_host + beside.into_iter().flatten().sum::<u64>()
     }

@@ -222,6 +222,10 @@ impl DeviceConfig {
 pub(super) fn checks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     if c.parity.unwrap_or(0) > 0 {
         needs_frontiers(no, c, "parity");
+        if c.has_slc() {
+            let why = "stripes across blocks of two modes are not simulated: leave out slc_blocks and slc_dynamic";
+            no("parity", why.to_owned());
+        }
     }
     if c.handles() > 1 {
         needs_frontiers(no, c, "handles");

@@ -89,8 +89,6 @@ pub(super) struct Layers {
     pub faults: Vec<DeviceFault>,
     /// Lines of the keys of the device file.
     lines: BTreeMap<String, usize>,
-    /// Are keys refused that no drive simulates?
-    only_simulated: bool,
 }
 
 impl Layers {
@@ -99,7 +97,6 @@ impl Layers {
             values: KEYS.iter().map(|_| None).collect(),
             faults: Vec::new(),
             lines: BTreeMap::new(),
-            only_simulated: !cfg!(test),
         };
         let preset = presets::find(DEFAULT_PRESET).expect("the default preset is built in");
         layers.preset(preset, Origin::BuiltIn);
@@ -233,13 +230,9 @@ impl Layers {
 
     fn finish(mut self, device: &str) -> Result<EffectiveDevice, ConfigError> {
         self.drop_keys_of_bounded_buffer();
-        let only_simulated = self.only_simulated;
         let mut reader = KeyReader::new(&mut self);
         let (config, geometry) = keys::read(&mut reader);
         checks::together(&mut reader, &config, geometry);
-        if only_simulated {
-            super::unsimulated::checks(&mut reader, &config);
-        }
         let top = |fault: &DeviceFault| position(fault.key.split('.').next().unwrap_or_default());
         self.faults.sort_by_key(top);
         let of_file = |fault: &&mut DeviceFault| matches!(fault.origin, Some(Origin::File(_)));
@@ -327,27 +320,6 @@ impl EffectiveDevice {
     /// # Errors
     /// An unknown preset; every wrong setting.
     pub fn from_preset(name: &str, sets: &[String]) -> Result<EffectiveDevice, ConfigError> {
-        EffectiveDevice::of_preset(Layers::new(), name, sets)
-    }
-
-    /// The same with keys that no drive simulates yet, for models of such drives.
-    ///
-    /// # Errors
-    /// As [`EffectiveDevice::from_preset`].
-    pub fn from_preset_unsimulated(
-        name: &str,
-        sets: &[String],
-    ) -> Result<EffectiveDevice, ConfigError> {
-        let mut layers = Layers::new();
-        layers.only_simulated = false;
-        EffectiveDevice::of_preset(layers, name, sets)
-    }
-
-    fn of_preset(
-        mut layers: Layers,
-        name: &str,
-        sets: &[String],
-    ) -> Result<EffectiveDevice, ConfigError> {
         let Some(preset) = presets::find(name) else {
             return Err(ConfigError::UnknownPreset {
                 name: name.to_owned(),
@@ -355,6 +327,7 @@ impl EffectiveDevice {
                 known: preset_names().collect::<Vec<_>>().join(", "),
             });
         };
+        let mut layers = Layers::new();
         layers.named_preset(preset);
         sets.iter().for_each(|set| layers.set(set));
         layers.finish(name)

@@ -24,7 +24,6 @@ mod slc;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod unsimulated;
 mod values;
 mod written;
 

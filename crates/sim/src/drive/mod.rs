@@ -9,6 +9,7 @@
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt, and when data leave the SLC cache;
 //! - `mapping`: a mapping table that is not all in memory;
+//! - `parity`: units of parity, which follow those of data;
 //! - `reads`: what a request misses in one page is one read;
 //! - `flash`: what the cache asks for;
 //! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
@@ -18,6 +19,7 @@ mod flash;
 mod flushes;
 mod mapping;
 mod open_units;
+mod parity;
 mod reads;
 mod versions;
 mod waiting;

@@ -27,6 +27,8 @@ pub(super) struct ProgramUnit {
     /// Its program, once it is queued.
     pub program: Option<OpId>,
     pub queued: bool,
+    /// Is it a unit of parity?
+    pub is_parity: bool,
     /// Are its data in the chip?
     pub moved: bool,
     /// Names of the versions that it has, if they are kept.
@@ -37,6 +39,11 @@ impl ProgramUnit {
     /// Does the host write it?
     pub fn is_of_host(&self) -> bool {
         matches!(self.stream, UnitStream::Host(_))
+    }
+
+    /// Has it data of the host, so that FLUSH waits for it?
+    pub fn has_host_data(&self) -> bool {
+        self.is_of_host() && !self.is_parity
     }
 }
 

@@ -98,7 +98,13 @@ impl Drive {
         unit
     }
 
-    fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64, lpn: Lpn) -> u32 {
+    pub(super) fn begin_unit(
+        &mut self,
+        stream: UnitStream,
+        frontier: u32,
+        place: u64,
+        lpn: Lpn,
+    ) -> u32 {
         let shape = self.core.map.shape();
         let block = shape.block(place);
         let frames = match stream {
@@ -121,6 +127,7 @@ impl Drive {
             reads: 0,
             program: None,
             queued: false,
+            is_parity: false,
             moved: false,
             versions: Vec::new(),
         });
@@ -163,7 +170,9 @@ impl Drive {
         let host = matches!(stream, UnitStream::Host(_));
         if let UnitStream::Host(handle) = stream {
             self.open.due[usize::from(handle)][frontier as usize] = None;
-            self.units[unit].number = self.core.waits.begin();
+            if self.units[unit].has_host_data() {
+                self.units[unit].number = self.core.waits.begin();
+            }
             if !self.core.map.is_static(place.block) {
                 self.owe(gc, true);
             }
@@ -212,6 +221,9 @@ impl Drive {
         if !matches!(stream, UnitStream::Collector(_)) {
             self.collectors.look_at(gc);
         }
+        if !self.units[unit].is_parity {
+            self.add_to_stripe(stream, frontier);
+        }
     }
 
     /// Queues the program of a unit if it is full.
@@ -223,6 +235,9 @@ impl Drive {
 
     fn purpose_of_unit(&self, unit: u32) -> Purpose {
         let row = &self.units[unit];
+        if row.is_parity {
+            return Purpose::of("parity");
+        }
         let request = row.waiters.first();
         Purpose {
             page: Some(row.lpn),
@@ -320,7 +335,7 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
-        if row.is_of_host() {
+        if row.has_host_data() {
             let core = &mut self.core;
             core.waits.end(1);
             core.waits

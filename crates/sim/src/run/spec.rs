@@ -267,6 +267,7 @@ impl RunSpec {
             region: self.cache_region().is_some(),
             units: device.is_some_and(|d| d.has_units()),
             slc: device.is_some_and(|d| d.has_slc()),
+            parity: device.is_some_and(|d| d.parity.unwrap_or(0) > 0),
             mapping: device.is_some_and(|d| d.has_cached_mapping()),
             suspends: device.is_some_and(|d| d.suspend != Suspend::Off),
             modelled,

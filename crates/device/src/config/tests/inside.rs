@@ -58,6 +58,7 @@ fn what_does_not_go_together_is_refused_with_both_names() {
             "false",
         ),
         (&["parity=3", "gc_streams=shared"], "parity", "gc_streams"),
+        (&["parity=3", "slc_dynamic=1"], "parity", "slc_dynamic"),
     ];
     for (sets, one, other) in cases {
         let message = drive(sets).unwrap_err().to_string();

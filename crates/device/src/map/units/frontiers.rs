@@ -50,10 +50,10 @@ impl UnitMap {
     /// The frontier that takes the next unit of a stream with dynamic allocation: that with the least load of its
     /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
     pub fn next_frontier(&self, stream: UnitStream, load: impl Fn(u32) -> u32) -> Option<u32> {
-        self.next_frontier_that(stream, load, |_| true)
+        self.next_frontier_that(stream, load, |frontier| self.can_open(stream, frontier))
     }
 
-    fn next_frontier_that(
+    pub(super) fn next_frontier_that(
         &self,
         stream: UnitStream,
         load: impl Fn(u32) -> u32,
@@ -64,7 +64,7 @@ impl UnitMap {
         let (mut best, mut least) = (None, u32::MAX);
         for &frontier in ahead.iter().chain(passed) {
             let load = load(self.die_of(frontier));
-            if load < least && may(frontier) && self.can_open(stream, frontier) {
+            if load < least && may(frontier) {
                 (best, least) = (Some(frontier), load);
             }
             if least == 0 {
@@ -98,7 +98,8 @@ impl UnitMap {
     pub fn map_frontier(&self, leaves_cache: bool) -> Option<u32> {
         let can = |frontier: u32| {
             let spares = self.needs_block(UnitStream::Map, frontier) && leaves_cache;
-            !spares || self.free_blocks(self.gc_of(frontier)) > self.gc_low
+            (!spares || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
+                && self.can_open(UnitStream::Map, frontier)
         };
         let open = self.open_frontier(UnitStream::Map);
         open.or_else(|| self.next_frontier_that(UnitStream::Map, |_| 0, can))
@@ -217,9 +218,12 @@ impl UnitMap {
 
     /// Can the frontier take a unit?
     pub fn can_open(&self, stream: UnitStream, frontier: u32) -> bool {
-        if self.is_open(stream, frontier) {
-            return true;
-        }
+        self.is_open(stream, frontier)
+            || !self.owes_parity(stream) && self.can_open_next(stream, frontier)
+    }
+
+    /// Can the frontier open a unit?
+    pub(super) fn can_open_next(&self, stream: UnitStream, frontier: u32) -> bool {
         let host = matches!(stream, UnitStream::Host(_));
         match self.needs_block(stream, frontier) {
             true if host => self.next_block(frontier).is_some(),
@@ -267,7 +271,7 @@ impl UnitMap {
         )
     }
 
-    fn open_unit(&mut self, stream: UnitStream, frontier: u32) {
+    pub(super) fn open_unit(&mut self, stream: UnitStream, frontier: u32) {
         if self.needs_block(stream, frontier) {
             self.take_block(stream, frontier);
         }

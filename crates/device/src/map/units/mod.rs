@@ -8,6 +8,7 @@ mod collection;
 mod frontiers;
 mod handles;
 mod pace;
+mod parity;
 mod precondition;
 mod query;
 pub(super) mod slc;
@@ -26,6 +27,7 @@ use crate::config::{Allocation, DeviceConfig, FlashUnit, GcStreams};
 use destage_types::{ChipId, Lpn, PlaneId};
 use frontiers::{OpenBlock, OpenUnit};
 use handles::Handles;
+use parity::Parity;
 use slc::SlcCache;
 use translation::TranslationPages;
 
@@ -62,6 +64,7 @@ pub struct UnitMap {
     writers: Writers,
     handles: Option<Handles>,
     translation: TranslationPages,
+    parity: Option<Parity>,
     /// Do host and collector fill the same blocks?
     shared: bool,
     /// By writer and frontier, or by writer where the frontiers fill parts of the same block. Collectors that share the
@@ -141,6 +144,7 @@ impl UnitMap {
         UnitMap {
             places: PlaceMap::new(config.logical_pages(), config.translation_pages(), blocks),
             translation: TranslationPages::new(config),
+            parity: Parity::new(config, writers.count()),
             handles: Handles::new(config, shape.all_blocks().into()),
             writers,
             shared,

@@ -5,7 +5,7 @@
 //! drive settles depends on the valid places that are left of victims, and with them on the size of blocks and reads. Victims
 //! under way and debts go on in the run. At the end of overwrites open units are closed with padding.
 
-use super::{DeviceFull, UnitMap, UnitStream};
+use super::{DeviceFull, UnitMap, UnitPlace, UnitStream};
 use crate::map::fill::FillInOrder;
 use crate::map::precondition::Preconditioning;
 use destage_types::Lpn;
@@ -34,7 +34,11 @@ impl Preconditioning for UnitMap {
         };
         let of_gc = u64::from(self.groups_of_gc(0).count());
         let native = u64::from(self.shape.blocks - self.static_of_group());
-        let most = native.saturating_sub(self.gc_low.div_ceil(of_gc));
+        // Parity lies between the data, so that no formula says where they are.
+        let most = match self.has_parity() {
+            true => 0,
+            false => native.saturating_sub(self.gc_low.div_ceil(of_gc)),
+        };
         FillInOrder::new((&self.shape, &self.groups), order, 0, pages, most)
     }
 
@@ -53,7 +57,7 @@ impl Preconditioning for UnitMap {
         };
         let full = self.put(HOST, frontier, lpn);
         if let Some(unit) = full {
-            self.program_ended(unit);
+            self.queued_now(HOST, frontier, unit);
             self.owe_now(self.gc_of(frontier));
         }
         Ok(())
@@ -107,7 +111,19 @@ impl UnitMap {
     /// Closes the open unit of a frontier, if it has one.
     fn close_now(&mut self, stream: UnitStream, frontier: u32) {
         if let Some((unit, _)) = self.close(stream, frontier) {
-            self.program_ended(unit);
+            self.queued_now(stream, frontier, unit);
+        }
+    }
+
+    /// A unit is programmed in no time, and parity if it is due. That of the host is charged like its units.
+    fn queued_now(&mut self, stream: UnitStream, frontier: u32, unit: UnitPlace) {
+        self.program_ended(unit);
+        self.add_to_stripe(stream, frontier);
+        if let Some((frontier, parity)) = self.put_parity(stream, |_| 0) {
+            self.program_ended(parity);
+            if !matches!(stream, UnitStream::Collector(_)) {
+                self.owe_now(self.gc_of(frontier));
+            }
         }
     }
 
@@ -115,7 +131,7 @@ impl UnitMap {
     fn put_translation_page(&mut self, lpn: Lpn) -> Option<u32> {
         let frontier = self.map_frontier(false)?;
         if let Some(unit) = self.put(UnitStream::Map, frontier, lpn) {
-            self.program_ended(unit);
+            self.queued_now(UnitStream::Map, frontier, unit);
         }
         Some(self.gc_of(frontier))
     }
@@ -243,8 +259,8 @@ impl UnitMap {
             let frontier = open.or_else(|| self.collector_frontier(block, |_| 0));
             let full =
                 frontier.and_then(|frontier| self.put(self.collector_of(block), frontier, lpn));
-            if let Some(unit) = full {
-                self.program_ended(unit);
+            if let (Some(unit), Some(frontier)) = (full, frontier) {
+                self.queued_now(self.collector_of(block), frontier, unit);
             }
             open = frontier.filter(|_| full.is_none());
             frontier.is_some()

@@ -429,6 +429,7 @@ impl Drive {
         self.core.map.collected(victim.block);
         // The host may open a unit again.
         (self.told.acted, self.told.asks_scheme) = (true, true);
+        self.retry_parity();
         self.retry_after_room();
         if self.collectors.of(gc).finish(&victim) {
             self.erase(victim.block);
@@ -478,6 +479,7 @@ impl Drive {
         // There may be room for what the cache keeps.
         (self.told.acted, self.told.asks_scheme) = (true, true);
         self.collectors.look_at(gc);
+        self.retry_parity();
         self.retry_translation_pages();
         self.retry_after_room();
     }

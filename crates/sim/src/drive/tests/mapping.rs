@@ -151,6 +151,18 @@ fn i26_each_handle_opens_its_own_slc_block() {
     assert_eq!((c.slc_programs, c.slc_host_places), (1, 5));
 }
 
+#[test]
+fn i24_parity_follows_a_stripe() {
+    let writes: Vec<_> = (0..5)
+        .map(|i| (0, Write, 4 * i, if i < 4 { 4 } else { 1 }))
+        .collect();
+    let run = run("drain(fifo)", 4, &["parity=3"], &writes);
+    assert_eq!(run.done, [1_000, 617_484, 1_233_968, 1_850_452, 3_083_420]);
+    assert_eq!(run.cache.flash().traffic().parity_places, 4);
+    let off = done(4, &["parity=0"], &writes);
+    assert_eq!(off, [1_000, 617_484, 1_233_968, 1_850_452, 2_466_936]);
+}
+
 /// Overwrites and reads that come faster than the drive serves them: so many requests of up to six mapping units.
 fn overload(seed: u64, units: u64, requests: u64) -> Vec<(u64, Op, u64, u32)> {
     let mut rng = SplitMix64::new(seed);
@@ -173,7 +185,8 @@ fn overload(seed: u64, units: u64, requests: u64) -> Vec<(u64, Op, u64, u32)> {
 #[test]
 fn every_request_is_served_and_every_program_has_a_cause() {
     let mappings: [&[&str]; 4] = [&[], &EIGHT, &FOUR, &PAGE];
-    let handles: [&[&str]; 3] = [
+    let handles: [&[&str]; 4] = [
+        &["parity=5"],
         &["gc_low=2"],
         &[
             "handles=2",
@@ -200,11 +213,10 @@ fn every_request_is_served_and_every_program_has_a_cause() {
             "dies_per_chip=2",
         ];
         let sets = [&base[..], mapping, handles, &["gc_low=4"]].concat();
-        let requests = overload(seed, 1000, 3_000);
+        let requests = overload(seed, 800, 3_000);
         let run = run("drain(lru)", 16, &sets, &requests);
         assert_eq!(run.done.len(), 3_000, "{sets:?}");
         let c = run.cache.counts();
-        println!("{sets:?} {c:?}");
         let programs = run.cache.flash().core.nand.issued();
         let places: u64 = programs
             .iter()
