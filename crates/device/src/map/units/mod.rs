@@ -4,6 +4,7 @@
 //! unit from the moment it is handed over; its program comes later, and [`UnitMap::is_programmed`] says whether it has
 //! ended. A block may be collected when all its programs have ended.
 
+mod causes;
 mod collection;
 mod frontiers;
 mod handles;
@@ -13,6 +14,7 @@ mod precondition;
 mod query;
 pub(super) mod slc;
 mod translation;
+mod writers;
 
 use super::blocks::{BlockCells, BlockRules, FlashBlocks, NO_BLOCK};
 use super::divisor::Divisor;
@@ -31,20 +33,10 @@ use parity::Parity;
 use slc::SlcCache;
 use translation::TranslationPages;
 
-pub use handles::{HandleCounts, Writers};
+pub use handles::HandleCounts;
 pub use pace::{CollectPace, ToMove};
 pub use precondition::CollectorBefore;
-
-/// The writer of a unit, which has frontiers of its own (S-0.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UnitStream {
-    /// The host, with this handle (S-3).
-    Host(u8),
-    /// The collector: one for all, or for data of this handle.
-    Collector(u8),
-    /// Translation pages (S-2).
-    Map,
-}
+pub use writers::{UnitStream, Writers};
 
 /// A program unit: its places are [`UnitShape::unit`] from this one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

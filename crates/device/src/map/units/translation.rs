@@ -1,9 +1,6 @@
 //! Translation pages of a cached mapping (S-2.1): mapping units with numbers behind those of the host.
 
-use super::UnitMap;
 use crate::config::DeviceConfig;
-use crate::map::FlashMap;
-use destage_types::Lpn;
 use std::ops::Range;
 
 /// The translation pages of a drive.
@@ -26,18 +23,5 @@ impl TranslationPages {
     /// The mapping units whose entries a page has, of so many.
     pub fn entries_of(&self, page: u64, of: u64) -> Range<u64> {
         page * self.entries..((page + 1) * self.entries).min(of)
-    }
-}
-
-impl UnitMap {
-    /// The mapping unit that a translation page is.
-    pub fn translation_page(&self, number: u64) -> Lpn {
-        Lpn(self.logical_pages() + number)
-    }
-
-    /// Is a mapping unit a translation page?
-    #[inline]
-    pub fn is_translation_page(&self, lpn: Lpn) -> bool {
-        lpn.0 >= self.logical_pages()
     }
 }

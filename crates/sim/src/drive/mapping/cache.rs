@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Who waits for an entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Waiter {
+pub(super) enum EntryWaiter {
     /// A read of a request, by name.
     Read(u32),
     /// A unit whose program is queued when the last translation is there. If old data are read for it before, their place.
@@ -33,12 +33,12 @@ struct Row {
     dirty: bool,
     /// Is it dirty once it is there?
     becomes_dirty: bool,
-    waiters: Vec<Waiter>,
+    waiters: Vec<EntryWaiter>,
 }
 
 /// The answer to a question for an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum Lookup {
     /// It is there, in memory of the drive or of the host.
     Hit { in_host: bool },
     /// Who asks waits.
@@ -115,7 +115,7 @@ impl MappingCache {
     }
 
     /// Someone asks for an entry, to change it or not, and waits if it is not there.
-    pub fn ask(&mut self, entry: u64, changes: bool, waiter: Option<Waiter>) -> Answer {
+    pub fn ask(&mut self, entry: u64, changes: bool, waiter: Option<EntryWaiter>) -> Lookup {
         let Some(row) = self.rows.get_mut(&entry) else {
             let row = Row {
                 state: State::Queued,
@@ -126,14 +126,14 @@ impl MappingCache {
             };
             self.rows.insert(entry, row);
             self.queue.push_back(entry);
-            return Answer::Miss { joins: false };
+            return Lookup::Miss { joins: false };
         };
         match row.state {
             State::Present => {
                 row.dirty |= changes;
                 let in_host = self.far.contains_key(&row.last);
                 self.touch(entry);
-                Answer::Hit { in_host }
+                Lookup::Hit { in_host }
             }
             state => {
                 let joins = state != State::Leaving || row.becomes_dirty || !row.waiters.is_empty();
@@ -142,7 +142,7 @@ impl MappingCache {
                 if state == State::Loading {
                     self.touch(entry);
                 }
-                Answer::Miss { joins }
+                Lookup::Miss { joins }
             }
         }
     }
@@ -215,7 +215,7 @@ impl MappingCache {
     }
 
     /// An entry was loaded. Gives who waits for it.
-    pub fn loaded(&mut self, entry: u64) -> Vec<Waiter> {
+    pub fn loaded(&mut self, entry: u64) -> Vec<EntryWaiter> {
         let row = self.row(entry);
         row.state = State::Present;
         row.dirty = std::mem::take(&mut row.becomes_dirty);

@@ -9,7 +9,7 @@ mod updates;
 use super::{Drive, Use};
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
-use cache::{Answer, MappingCache, Step, Waiter};
+use cache::{EntryWaiter, Lookup, MappingCache, Step};
 use destage_device::config::DeviceConfig;
 use destage_device::map::UnitStream;
 use destage_device::nand::Class;
@@ -114,16 +114,16 @@ impl Drive {
     }
 
     /// Someone asks for the entry of a mapping unit, and waits if it is not in memory.
-    fn ask(&mut self, lpn: Lpn, changes: bool, waiter: Option<Waiter>) -> Answer {
+    fn ask(&mut self, lpn: Lpn, changes: bool, waiter: Option<EntryWaiter>) -> Lookup {
         let cache = &mut self.table().cache;
         let answer = cache.ask(cache.entry_of(lpn.0), changes, waiter);
         let counts = &mut self.core.traffic;
         match answer {
-            Answer::Hit { in_host } => {
+            Lookup::Hit { in_host } => {
                 counts.map_hits += 1;
                 counts.hmb_hits += u64::from(in_host);
             }
-            Answer::Miss { joins } => {
+            Lookup::Miss { joins } => {
                 counts.map_misses += 1;
                 counts.map_joined += u64::from(joins);
             }
@@ -147,13 +147,13 @@ impl Drive {
         });
         for (lpn, _) in units {
             self.table().reads[read].waiting += 1;
-            match self.ask(lpn, false, Some(Waiter::Read(read))) {
-                Answer::Hit { in_host } => {
+            match self.ask(lpn, false, Some(EntryWaiter::Read(read))) {
+                Lookup::Hit { in_host } => {
                     let row = &mut self.table().reads[read];
                     row.waiting -= 1;
                     row.in_host |= in_host;
                 }
-                Answer::Miss { .. } => self.serve_slots(),
+                Lookup::Miss { .. } => self.serve_slots(),
             }
         }
         self.has_translation(read);
@@ -196,9 +196,9 @@ impl Drive {
     /// are on flash are read after the translation.
     pub(super) fn change_entry(&mut self, unit: u32, lpn: Lpn, old: Option<u64>) {
         self.units[unit].reads += 1 + u32::from(old.is_some());
-        match self.ask(lpn, true, Some(Waiter::Unit { unit, old })) {
-            Answer::Hit { .. } => self.unit_has_translation(unit, old),
-            Answer::Miss { .. } => self.serve_slots(),
+        match self.ask(lpn, true, Some(EntryWaiter::Unit { unit, old })) {
+            Lookup::Hit { .. } => self.unit_has_translation(unit, old),
+            Lookup::Miss { .. } => self.serve_slots(),
         }
     }
 
@@ -272,8 +272,8 @@ impl Drive {
         for entry in entries {
             for waiter in self.table().cache.loaded(entry) {
                 match waiter {
-                    Waiter::Read(read) => self.has_translation(read),
-                    Waiter::Unit { unit, old } => self.unit_has_translation(unit, old),
+                    EntryWaiter::Read(read) => self.has_translation(read),
+                    EntryWaiter::Unit { unit, old } => self.unit_has_translation(unit, old),
                 }
             }
         }
