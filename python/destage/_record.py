@@ -103,6 +103,17 @@ class CountFields(Fields):
     folded_places: int | None
     slc_programs: int | None
     slc_erases: int | None
+    parity_places: int | None
+    map_hits: int | None
+    map_misses: int | None
+    map_joined: int | None
+    map_loads: int | None
+    hmb_hits: int | None
+    map_evict_reads: int | None
+    map_evict_places: int | None
+    map_gc_reads: int | None
+    map_gc_places: int | None
+    map_moved_places: int | None
     erase_suspensions: int | None
     program_suspensions: int | None
     lfs_clean_requests: int | None
@@ -213,6 +224,19 @@ class EraseCounts(Fields):
     mean: float
     std: float
     histogram: list[Any]
+
+
+class HandleFigures(Fields):
+    """What one handle wrote and what became of it (S-3 of the specification), in mapping units and in reclaim units, which are blocks of"""
+
+    __slots__ = ()
+
+    handle: int | None
+    host_places: int
+    moved_places: int
+    units_opened: int
+    units_erased: int
+    valid_at_erase: int
 
 
 class Endurance(Fields):
@@ -371,6 +395,7 @@ class Record(Fields):
     evict_turnaround_ns: MeanNs
     victim_valid_pages_mean: float | None
     erase_counts: EraseCounts
+    handles: list[Any]
     endurance: Endurance
     energy_nj: EnergyNj
     utilisation: Utilisation

@@ -17,7 +17,7 @@ precondition = { trace = true, fill = 0.9, overwrite = \"until_gc\" }
 Later layers win: the preset `default`, the preset named by `base`, the file, `--set KEY=VALUE`. Sizes, times and
 energies are texts with a unit. `--set precondition.fill=0.9` sets one field of a table. `destage presets FILE.toml`
 prints every value with its origin. destage reports all errors of a file together, each with key, value, origin and
-allowed values.
+allowed values. [DEVICE_MODEL.md](DEVICE_MODEL.md) has the rules, and [NOT_MODELLED.md](NOT_MODELLED.md) says what no key can do.
 
 | key | meaning | values | default | reason |
 |--|--|--|--|--|

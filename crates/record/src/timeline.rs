@@ -3,7 +3,7 @@
 use destage_types::{ChipId, Lpn, Nanos, Op, OpActivity};
 
 /// Why an operation runs, as [`TimelineOperation::purpose`] has it, and what that means.
-pub const PURPOSES: [(&str, &str); 15] = [
+pub const PURPOSES: [(&str, &str); 17] = [
     ("read", "data that the request reads"),
     (
         "read before program",
@@ -25,6 +25,8 @@ pub const PURPOSES: [(&str, &str); 15] = [
         "unit",
         "a program unit of the drive: mapping units of the host, and padding",
     ),
+    ("parity", "a unit of parity of the drive"),
+    ("mapping", "translation pages of the drive"),
     ("summary", "the summary page of a block"),
     ("collection", "garbage collection and wear levelling"),
     ("cache read", "cache in flash: data that the request reads"),

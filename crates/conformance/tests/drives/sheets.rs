@@ -31,7 +31,7 @@ struct Sheet {
     alone: Option<[f64; 2]>,
 }
 
-const SHEETS: [Sheet; 5] = [
+const SHEETS: [Sheet; 6] = [
     Sheet {
         preset: "enterprise-tlc-1t",
         drive: "Samsung PM9A3 960 GB",
@@ -61,6 +61,16 @@ const SHEETS: [Sheet; 5] = [
         depth: 128,
         steady: false,
         alone: None,
+    },
+    Sheet {
+        preset: "dramless-tlc-500g",
+        drive: "Samsung 980 500 GB",
+        sequential: [3100.0, 2600.0],
+        requests: 4_000,
+        random: [400_000.0, 470_000.0],
+        depth: 128,
+        steady: false,
+        alone: Some([17_000.0, 54_000.0]),
     },
     Sheet {
         preset: "sata-tlc-500g",

@@ -28,7 +28,7 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 22] = [
+static PRESETS: [Preset; 23] = [
     preset!("default"),
     preset!("classroom-128m"),
     preset!("req-block-128g"),
@@ -44,6 +44,7 @@ static PRESETS: [Preset; 22] = [
     preset!("consumer-tlc-1t-slc"),
     preset!("consumer-tlc-1t-all-slc"),
     preset!("consumer-qlc-1t"),
+    preset!("dramless-tlc-500g"),
     preset!("sata-tlc-500g"),
     preset!("qlc-2t"),
     preset!("samsung-pm9a3-960", "drives/"),

@@ -163,6 +163,35 @@ fn i24_parity_follows_a_stripe() {
     assert_eq!(off, [1_000, 617_484, 1_233_968, 1_850_452, 2_466_936]);
 }
 
+#[test]
+fn handles_that_write_in_circles_leave_nothing_to_move() {
+    let base = [
+        "blocks_per_plane=40",
+        "op=0.3",
+        "gc_low=2",
+        "gc_high=4",
+        "precondition.fill=1",
+    ];
+    let apart = [
+        "handles=2",
+        "placement=[{ from=\"1792KiB\", to=\"1GiB\", handle=1 }]",
+    ];
+    // Two circles of 448 mapping units, one three times as fast as the other.
+    let write = |i: u64| match i % 4 {
+        3 => 448 + i % 448 / 4 * 4,
+        at => (i / 4 * 3 + at) * 4 % 448,
+    };
+    let writes: Vec<_> = (0..1_500)
+        .map(|i| (i * 3_000_000, Write, write(i), 4))
+        .collect();
+    let moved = |sets: &[&str]| {
+        let run = run("drain(fifo)", 16, &[&base[..], sets].concat(), &writes);
+        run.cache.flash().traffic().flash_writes_gc
+    };
+    assert_eq!(moved(&apart), 0);
+    assert!(moved(&[]) > 100, "{}", moved(&[]));
+}
+
 /// Overwrites and reads that come faster than the drive serves them: so many requests of up to six mapping units.
 fn overload(seed: u64, units: u64, requests: u64) -> Vec<(u64, Op, u64, u32)> {
     let mut rng = SplitMix64::new(seed);
