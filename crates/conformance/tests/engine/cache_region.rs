@@ -16,7 +16,7 @@ use destage_sim::precondition::prepare;
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_sim::{Cause, Flash, Program};
 use destage_types::rng::SplitMix64;
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
+use destage_types::{ChannelId, ChipId, HostRequest, Lpn, Nanos, Op};
 
 use Op::{Read, Write};
 
@@ -274,7 +274,7 @@ fn busy_time_is_the_sum_of_the_operations() {
     for index in 0..2000 {
         engine.step(now);
         let op = [Write, Write, Read][rng.below(3) as usize];
-        engine.begin(index, op, now);
+        engine.begin(index, &HostRequest::new(now, op, 0, 8), now);
         for _ in 0..1 + rng.below(6) {
             let lpn = Lpn(rng.below(400));
             match (op, rng.below(3)) {

@@ -9,7 +9,7 @@ use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
 use destage_sim::{Cause, Flash, Program};
 use destage_types::rng::SplitMix64;
-use destage_types::{ChipId, Lpn, Nanos, Op};
+use destage_types::{ChipId, HostRequest, Lpn, Nanos, Op};
 
 const CHIPS: u32 = 4;
 
@@ -49,7 +49,7 @@ fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most
     let pages = engine.core().expect("a device").logical_pages();
     for n in 0..1 + rng.below(12) {
         let op = [Op::Read, Op::Write][rng.below(2) as usize];
-        engine.begin(index * 16 + n, op, now);
+        engine.begin(index * 16 + n, &HostRequest::new(now, op, 0, 8), now);
         for _ in 0..most {
             let lpn = Lpn(rng.below(pages));
             match op {

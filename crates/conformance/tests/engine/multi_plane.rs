@@ -18,7 +18,7 @@ use destage_sim::spec::{Replay, RunSpec};
 use destage_sim::{Cause, Flash, Program};
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
+use destage_types::{ChannelId, ChipId, HostRequest, Lpn, Nanos, Op};
 
 const PROGRAM: u64 = 10 + 1024 + 1000;
 const READ: u64 = 10 + 100 + 1024;
@@ -281,7 +281,7 @@ fn busy_time_is_the_sum_of_the_operations() {
     for index in 0..2000 {
         engine.step(now);
         let op = [Write, Write, Read][rng.below(3) as usize];
-        engine.begin(index, op, now);
+        engine.begin(index, &HostRequest::new(now, op, 0, 8), now);
         let (first, pages) = (rng.below(400), 1 + rng.below(12));
         for lpn in (first..first + pages).map(Lpn) {
             let read_first = op == Write && rng.below(4) == 0;

@@ -375,7 +375,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if !F::TIMED && flags.any(RequestFlags::PREFLUSH) {
             self.program_dirty(now);
         }
-        self.flash.begin(index, &request.head, now);
+        self.flash.begin(index, request.head, now);
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),

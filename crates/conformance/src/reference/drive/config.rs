@@ -196,8 +196,7 @@ impl DriveConfig {
     pub fn device(&self) -> Result<DeviceConfig, String> {
         let keys = self.keys.iter();
         let keys: Vec<String> = keys.map(|(key, value)| format!("{key}={value}")).collect();
-        let device = EffectiveDevice::from_preset("default", &keys)
-            .map_err(|e| e.to_string())?;
+        let device = EffectiveDevice::from_preset("default", &keys).map_err(|e| e.to_string())?;
         let mut device = device.into_config();
         device.op = self
             .unchecked_op
