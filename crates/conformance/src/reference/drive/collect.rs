@@ -94,11 +94,11 @@ impl DriveModel {
         if !self.collectors[gc_unit].moving.is_empty() {
             return self.hand_on(gc_unit);
         }
-        if !self.collectors[gc_unit].updates.is_empty() {
-            return self.update_map(gc_unit);
-        }
         if self.pass_invalid(gc_unit) {
             return true;
+        }
+        if !self.collectors[gc_unit].updates.is_empty() {
+            return self.update_map(gc_unit) || self.end_burst(gc_unit);
         }
         // Static blocks are folded alone, and passed over here.
         let mut victims = self.collectors[gc_unit].victims.iter();
@@ -152,13 +152,13 @@ impl DriveModel {
         if waiting.is_empty() {
             return;
         }
-        let mut open = self.ftl.open_gc_units(gc_unit);
         // Moved translation pages may be in a unit on another GC unit (S-3.4/2).
         let map = self.ftl.units.iter().enumerate();
         let mut map = map.filter(|(_, u)| u.open && u.writer == Writer::Map);
         let holds_one = |u: &Unit| u.sources.iter().any(|b| waiting.contains(b));
-        open.extend(map.find(|(_, u)| holds_one(u)).map(|(unit, _)| unit));
-        for unit in open {
+        let map = map.find(|(_, u)| holds_one(u)).map(|(unit, _)| unit);
+        let of_collector = self.ftl.open_gc_units(gc_unit);
+        for unit in map.into_iter().chain(of_collector) {
             self.queue(unit);
         }
     }
@@ -279,6 +279,9 @@ impl DriveModel {
                     };
                     let unit = self.ftl.open(site, writer);
                     self.unit_waits.resize(unit + 1, UnitWaits::default());
+                    if writer == Writer::Map {
+                        self.look_at_all();
+                    }
                     unit
                 }
             };

@@ -81,7 +81,10 @@ impl DriveModel {
     /// A request has written to a page (S-3.1/1).
     pub(super) fn take_handle(&mut self, i: usize, lpn: usize) {
         let handle = self.handle_of(i);
-        self.ftl.handles.used[handle] = true;
+        // One more that may be stuck.
+        if !std::mem::replace(&mut self.ftl.handles.used[handle], true) {
+            self.look_at_all();
+        }
         self.page_handles[lpn] = handle;
     }
 }

@@ -365,7 +365,8 @@ impl Ftl {
         if let Some(block) = source {
             u.sources.push(block);
             self.blocks[block].moving += 1;
-            self.handles.row(self.blocks[block].writer).moved += 1;
+            let from = self.blocks[block].writer;
+            self.handles.row(from).moved += u64::from(writer != Writer::Map);
         }
         let counters = &mut self.counters;
         match source.map(|block| self.blocks[block].mode) {

@@ -59,6 +59,7 @@ impl DriveModel {
             0 => 0,
             _ => self.debt.units * ((moved << 16) / third as u64),
         };
+        self.ftl.close_all();
         for page in self.ftl.geometry.mapped_pages(&self.ftl.map) {
             self.write_before(page, Writer::Map)?;
         }
@@ -226,11 +227,16 @@ impl Ftl {
         mine.map(|(i, _)| i).collect()
     }
 
-    /// Ends the precondition: open units end with padding, nothing counts.
-    pub fn start_counting(&mut self) {
+    /// Open units end with padding.
+    fn close_all(&mut self) {
         for unit in self.open.concat().into_iter().flatten() {
             self.finish_now(unit);
         }
+    }
+
+    /// Ends the precondition: nothing counts.
+    pub fn start_counting(&mut self) {
+        self.close_all();
         self.counters = Counters::default();
         self.handles.counts.fill(HandleCounts::default());
         self.units.clear();

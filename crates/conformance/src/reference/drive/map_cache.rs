@@ -74,8 +74,8 @@ pub(super) struct MapCache {
     pub(super) queue: VecDeque<Wish>,
     /// Wait until they have been written back.
     pub(super) parked: Vec<Wish>,
-    /// Translation pages that are being loaded.
-    pub(super) loads: Vec<usize>,
+    /// Translation pages that are being loaded, with the keys that they bring, in the order in which these joined.
+    pub(super) loads: Vec<(usize, Vec<usize>)>,
     /// In the order in which they asked.
     pub(super) askers: Vec<(usize, Asker)>,
     /// Keys whose translation pages wait for a block (S-0.4).

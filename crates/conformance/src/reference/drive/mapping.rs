@@ -29,8 +29,9 @@ impl DriveModel {
                 Some(Asker::Unit(unit, _)) => self.unit_waits[unit].translations += 1,
                 None => {}
             }
-            self.serve_map();
         }
+        // After a hit another entry may be the least recent.
+        self.serve_map();
         found
     }
 
@@ -74,11 +75,11 @@ impl DriveModel {
     fn read_wanted(&mut self, i: usize) {
         let (mut pages, mut from_memory) = (Vec::new(), false);
         for (lpn, bytes) in std::mem::take(&mut self.served[i].wanted) {
-            let place = self.ftl.map[lpn];
-            if place == NONE {
+            let (place, kept) = (self.ftl.map[lpn], self.keeps(lpn));
+            if place == NONE && !kept {
                 continue;
             }
-            if self.ftl.unit_at(place as usize).is_some() {
+            if kept || self.ftl.unit_at(place as usize).is_some() {
                 self.outcome.memory_reads += 1;
                 from_memory = true;
                 continue;
@@ -124,11 +125,12 @@ impl DriveModel {
         let page = map.keys.page(key);
         let state = SlotState::Loading;
         map.slots.insert(0, Slot { key, state, dirty });
-        if map.loads.contains(&page) {
+        if let Some((_, keys)) = map.loads.iter_mut().find(|load| load.0 == page) {
+            keys.push(key);
             map.counts.joined += 1;
             return;
         }
-        map.loads.push(page);
+        map.loads.push((page, vec![key]));
         if self.is_in_memory(page) {
             let end = self.now + self.t_dram;
             self.map_waits.push((end, MapWork::Load(page)));
@@ -169,22 +171,18 @@ impl DriveModel {
 
     fn map_loaded_alone(&mut self, page: usize) {
         let map = self.map();
-        map.loads.retain(|&other| other != page);
-        let keys = map.keys;
-        let mut there = Vec::new();
-        for slot in &mut map.slots {
-            if slot.state == SlotState::Loading && keys.page(slot.key) == page {
-                slot.state = SlotState::Present;
-                there.push(slot.key);
+        let i = map.loads.iter().position(|load| load.0 == page);
+        let (_, keys) = map.loads.remove(i.expect("it is loaded"));
+        for key in keys {
+            let map = self.map();
+            map.slot(key).expect("it has a slot").state = SlotState::Present;
+            let (go_on, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut map.askers)
+                .into_iter()
+                .partition(|&(other, _)| other == key);
+            map.askers = wait;
+            for (_, asker) in go_on {
+                self.is_translated(asker);
             }
-        }
-        let (go_on, wait) = std::mem::take(&mut map.askers)
-            .into_iter()
-            .partition(|(key, _)| there.contains(key));
-        map.askers = wait;
-        let go_on: Vec<(usize, Asker)> = go_on;
-        for (_, asker) in go_on {
-            self.is_translated(asker);
         }
     }
 
@@ -195,7 +193,8 @@ impl DriveModel {
         let page = keys.page(key);
         map.slots[i].state = SlotState::Leaving;
         for slot in &mut map.slots {
-            let becomes_clean = keys.batch && keys.page(slot.key) == page;
+            let present = slot.state == SlotState::Present;
+            let becomes_clean = keys.batch && present && keys.page(slot.key) == page;
             slot.dirty &= slot.key != key && !becomes_clean;
         }
         match self.place_of(page) {
@@ -253,6 +252,8 @@ impl DriveModel {
                 let wish = map.parked.remove(i);
                 map.queue.push_back(wish);
             }
+        }
+        if !freed.is_empty() {
             self.serve_map();
         }
         !freed.is_empty()
@@ -299,6 +300,8 @@ impl DriveModel {
                 };
                 let unit = self.ftl.open(site, Writer::Map);
                 self.unit_waits.resize(unit + 1, UnitWaits::default());
+                // Collectors may wait for it.
+                self.look_at_all();
                 unit
             }
         };

@@ -244,15 +244,18 @@ impl DriveModel {
     fn settle(&mut self) {
         self.array.now = self.now;
         loop {
-            self.end_map_waits();
             let changed = self.array.state_changes();
+            self.end_map_waits();
             self.note();
             self.look_for_folding();
             self.step_collectors();
             self.array.gates = Some(self.gates());
             let started = self.array.starts();
             self.note();
-            if !changed && !started && !self.free_map_slots() && !self.host_work() {
+            // Phases of no length end first.
+            let ends = self.array.next_event_time().0 <= self.now;
+            let freed = !ends && self.free_map_slots();
+            if !changed && !started && !freed && !self.host_work() {
                 break;
             }
         }
