@@ -1,6 +1,7 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
 mod before_the_run;
+mod inside;
 mod live;
 mod priced;
 mod schemes;
@@ -204,9 +205,9 @@ fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<()
     let before = Before::draw(&mut rng, &c);
     before.precondition(&mut model, c.seed)?;
     let requests = load(&mut rng, &c, exported, 400);
-    let slow = model.run(&requests)?;
+    let outcome = model.run(&requests)?;
     let (fast, record) = run(&c, before, &requests);
-    for (i, (fast, slow)) in fast.iter().zip(&slow.times).enumerate() {
+    for (i, (fast, slow)) in fast.iter().zip(&outcome.times).enumerate() {
         if *fast != slow.completed {
             let (r, slow) = (requests[i], slow.completed);
             return Err(format!(
@@ -223,17 +224,17 @@ fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<()
         of(counted.slc_programs),
     ];
     let slow = [
-        slow.padded_places,
-        slow.slc_host_places,
-        slow.folded,
-        slow.slc_programs,
+        outcome.padded_places,
+        outcome.slc_host_places,
+        outcome.folded,
+        outcome.slc_programs,
     ];
-    match fast == slow {
-        true => Ok(()),
-        false => Err(format!(
+    if fast != slow {
+        return Err(format!(
             "places of padding, of the host in SLC blocks, folded, SLC programs: {fast:?}, not {slow:?}, on {c:#?}"
-        )),
+        ));
     }
+    inside::compare(&record, &outcome).map_err(|difference| format!("{difference}, on {c:#?}"))
 }
 
 #[test]

@@ -161,7 +161,7 @@ pub use map_cache::MapCounts;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
 pub use random::{random_drive, random_load, random_slc_drive};
-pub use random_inside::random_inside_drive;
+pub use random_inside::{random_handles_drive, random_inside_drive};
 
 #[cfg(test)]
 mod tests;

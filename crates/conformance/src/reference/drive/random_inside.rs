@@ -6,23 +6,40 @@ use crate::reference::rng::SplitMix64;
 
 /// A random drive with handles or a mapping table on flash, mostly both.
 pub fn random_inside_drive(rng: &mut SplitMix64) -> DriveConfig {
+    let mut c = with_own_frontiers(rng);
+    let handles = if rng.chance(70) { 2 + rng.below(3) } else { 1 };
+    let maps = handles == 1 || rng.chance(70);
+    inside(rng, &mut c, handles, maps);
+    c
+}
+
+/// A random drive with handles, and all of its mapping table in memory.
+pub fn random_handles_drive(rng: &mut SplitMix64) -> DriveConfig {
+    let mut c = with_own_frontiers(rng);
+    let handles = 2 + rng.below(3);
+    inside(rng, &mut c, handles, false);
+    c
+}
+
+/// A drive on which host and collector fill blocks of their own.
+fn with_own_frontiers(rng: &mut SplitMix64) -> DriveConfig {
     loop {
-        let mut c = random_drive(rng);
-        if !c.is("allocation", "dynamic") || !c.is("gc_streams", "own") {
-            continue;
+        let c = random_drive(rng);
+        if c.is("allocation", "dynamic") && c.is("gc_streams", "own") {
+            return c;
         }
-        let handles = if rng.chance(70) { 2 + rng.below(3) } else { 1 };
-        let mut of_collector = 1;
-        if handles > 1 && several_handles(rng, &mut c, handles) {
-            of_collector = handles;
-        }
-        let maps = handles == 1 || rng.chance(70);
-        if maps {
-            mapping(rng, &mut c);
-        }
-        room(rng, &mut c, of_collector + u64::from(maps), handles);
-        return c;
     }
+}
+
+fn inside(rng: &mut SplitMix64, c: &mut DriveConfig, handles: u64, maps: bool) {
+    let mut of_collector = 1;
+    if handles > 1 && several_handles(rng, c, handles) {
+        of_collector = handles;
+    }
+    if maps {
+        mapping(rng, c);
+    }
+    room(rng, c, of_collector + u64::from(maps), handles);
 }
 
 /// Handles, and which writes have which. Has the collector a frontier for each?
