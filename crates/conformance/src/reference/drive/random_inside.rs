@@ -8,8 +8,12 @@ use crate::reference::rng::SplitMix64;
 pub fn random_inside_drive(rng: &mut SplitMix64) -> DriveConfig {
     let mut c = with_own_frontiers(rng);
     let handles = if rng.chance(70) { 2 + rng.below(3) } else { 1 };
+    let of_collector = frontiers(rng, &mut c, handles);
     let maps = handles == 1 || rng.chance(70);
-    inside(rng, &mut c, handles, maps);
+    if maps {
+        mapping(rng, &mut c);
+    }
+    room(rng, &mut c, of_collector + u64::from(maps), handles);
     c
 }
 
@@ -17,7 +21,8 @@ pub fn random_inside_drive(rng: &mut SplitMix64) -> DriveConfig {
 pub fn random_handles_drive(rng: &mut SplitMix64) -> DriveConfig {
     let mut c = with_own_frontiers(rng);
     let handles = 2 + rng.below(3);
-    inside(rng, &mut c, handles, false);
+    let of_collector = frontiers(rng, &mut c, handles);
+    room(rng, &mut c, of_collector, handles);
     c
 }
 
@@ -31,15 +36,12 @@ fn with_own_frontiers(rng: &mut SplitMix64) -> DriveConfig {
     }
 }
 
-fn inside(rng: &mut SplitMix64, c: &mut DriveConfig, handles: u64, maps: bool) {
-    let mut of_collector = 1;
-    if handles > 1 && several_handles(rng, c, handles) {
-        of_collector = handles;
+/// Frontiers of the collector.
+fn frontiers(rng: &mut SplitMix64, c: &mut DriveConfig, handles: u64) -> u64 {
+    match handles > 1 && several_handles(rng, c, handles) {
+        true => handles,
+        false => 1,
     }
-    if maps {
-        mapping(rng, c);
-    }
-    room(rng, c, of_collector + u64::from(maps), handles);
 }
 
 /// Handles, and which writes have which. Has the collector a frontier for each?

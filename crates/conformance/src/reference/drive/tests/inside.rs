@@ -28,7 +28,7 @@ fn check(seed: u64) -> DriveOutcome {
     let rows = outcome.handles.iter();
     let (host, moved) = rows.fold((0, 0), |sum, row| (sum.0 + row.host, sum.1 + row.moved));
     assert_eq!(host, outcome.host_units, "seed {seed}");
-    let all_moved = outcome.moved + outcome.folded + map.moved;
+    let all_moved = outcome.moved + outcome.folded;
     assert_eq!(moved, all_moved, "seed {seed}");
     outcome
 }
