@@ -18,8 +18,8 @@ const OWN: [&str; 11] = [
     "cache",
 ];
 
-/// Keys that no drive simulates yet.
-const UNSIMULATED: [&str; 11] = [
+/// Keys that are drawn together.
+const INSIDE: [&str; 11] = [
     "handles",
     "placement",
     "isolation",
@@ -59,7 +59,7 @@ pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
         true => units(rng, page),
         false => shape(rng, page),
     };
-    let others = [&OWN[..], &UNSIMULATED].concat();
+    let others = [&OWN[..], &INSIDE].concat();
     for key in keys().iter().filter(|key| !others.contains(&key.name)) {
         if !rng.chance(percent) {
             continue;
@@ -132,14 +132,18 @@ fn units(rng: &mut SplitMix64, page: u64) -> Vec<String> {
         _ => pages,
     };
     let has_slc = rng.chance(30) && words % bits == 0;
-    if has_slc || rng.chance(70) {
+    let inside = rng.chance(40);
+    if has_slc || inside || rng.chance(70) {
         sets.push("allocation=dynamic".to_owned());
     }
-    if has_slc || rng.chance(70) {
+    if has_slc || inside || rng.chance(70) {
         sets.push("buffer=bounded".to_owned());
     }
     if has_slc {
         sets.extend(slc(rng, bits, planes_per_die, high));
+    }
+    if inside {
+        sets.extend(handles_and_mapping(rng, page, has_slc));
     }
     // A large page holds fewer mapping units.
     match legal(&sets) {
@@ -170,6 +174,41 @@ fn slc(rng: &mut SplitMix64, bits: u64, planes: u64, high: u64) -> Vec<String> {
         format!("slc_blocks={}", planes * rng.pick(&[0, 1])),
         format!("slc_reserve={}", high + rng.pick(&[0, 2])),
     ]);
+    sets
+}
+
+/// Handles, a mapping table on flash, or parity; whose keys need each other.
+fn handles_and_mapping(rng: &mut SplitMix64, page: u64, has_slc: bool) -> Vec<String> {
+    let mut sets = Vec::new();
+    if rng.chance(50) {
+        sets.push("handles=2".to_owned());
+        let placement = [
+            "[]",
+            "[{stream=0,handle=1},{from=\"0 B\",to=\"1MiB\",handle=0}]",
+            "[{tag=\"node\",handle=1},{from=\"100KiB\",to=\"4MiB\",handle=1}]",
+        ];
+        sets.push(format!("placement={}", rng.pick(&placement)));
+        sets.push(format!(
+            "isolation={}",
+            rng.pick(&["initial", "persistent"])
+        ));
+    }
+    if rng.chance(50) {
+        let slots = rng.pick(&[1, 3, 40]);
+        let (kind, bytes) = rng.pick(&[("entry", 8), ("page", page)]);
+        sets.extend([
+            format!("mapping={kind}"),
+            format!("mapping_entry_bytes={}", rng.pick(&[8, 64, page])),
+            format!("map_cache={}B", slots * bytes),
+            format!("map_evict={}", rng.pick(&["one", "batch"])),
+            format!("map_evict_depth={}", rng.pick(&[1, 2, 9])),
+            format!("map_sram={}B", rng.pick(&[0, slots / 2, slots]) * bytes),
+            format!("t_hmb={}", rng.pick(&["0ns", "1us", "40us"])),
+        ]);
+    }
+    if !has_slc && rng.chance(30) {
+        sets.push(format!("parity={}", rng.pick(&[1, 3, 30])));
+    }
     sets
 }
 
@@ -240,7 +279,7 @@ mod tests {
             let names = sets.iter().filter_map(|s| s.split(['=', '.']).next());
             drawn.extend(names.map(str::to_owned));
         }
-        let unused = [&["name", "base", "cache"][..], &UNSIMULATED].concat();
+        let unused = ["name", "base", "cache"];
         for key in keys().iter().filter(|key| !unused.contains(&key.name)) {
             assert!(drawn.contains(key.name), "{} is never drawn", key.name);
         }

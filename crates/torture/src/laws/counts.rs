@@ -116,6 +116,20 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
         )?;
         at_most("victims", c("gc_victims"), c("erases"))?;
     }
+    if !record["counts"]["map_hits"].is_null() {
+        let pages = ["map_evict_places", "map_gc_places", "map_moved_places"];
+        want("translation pages", sum(&pages), c("flash_writes_meta"))?;
+        at_most("joined", c("map_joined"), c("map_misses"))?;
+        at_most(
+            "entries in memory of the host",
+            c("hmb_hits"),
+            c("map_hits"),
+        )?;
+    }
+    if let Some(handles) = record["handles"].as_array() {
+        let places = handles.iter().filter_map(|row| row["host_places"].as_u64());
+        want("places of handles", places.sum(), c("flash_writes_host"))?;
+    }
     at_most("copybacks", c("copybacks"), c("flash_writes_gc"))?;
     if let Some(waf) = record["ratios"]["waf"].as_f64() {
         let all = sum(&[
@@ -123,6 +137,7 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
             "flash_writes_gc",
             "flash_writes_meta",
             "padded_places",
+            "parity_places",
         ]);
         let page = record["page_bytes"].as_u64().unwrap_or(0);
         let (programmed, written) = (all * page, c("write_sectors") * 512);

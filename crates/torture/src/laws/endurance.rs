@@ -40,6 +40,7 @@ fn recomputed(lab: &Lab, case: &Case) -> Verdict {
         "flash_writes_gc",
         "flash_writes_meta",
         "padded_places",
+        "parity_places",
     ];
     let programs: u64 = causes.iter().map(|cause| count(&record, cause)).sum();
     let flash = programs * record["page_bytes"].as_u64().unwrap_or(0);
