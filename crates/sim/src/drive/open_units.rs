@@ -24,6 +24,8 @@ pub(super) struct ProgramUnit {
     pub victims: Vec<u32>,
     /// Reads of old data and translations that have not ended.
     pub reads: u32,
+    /// Those among them that wait for translations.
+    pub untranslated: u32,
     /// Its program, once it is queued.
     pub program: Option<OpId>,
     pub queued: bool,

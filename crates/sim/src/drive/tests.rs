@@ -47,6 +47,17 @@ struct Run {
 }
 
 fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)]) -> Run {
+    run_until(scheme, frames, sets, requests, true)
+}
+
+/// Up to the last request, or to the `end` of all work.
+fn run_until(
+    scheme: &str,
+    frames: u32,
+    sets: &[&str],
+    requests: &[(u64, Op, u64, u32)],
+    end: bool,
+) -> Run {
     let sets: Vec<String> = BASE
         .iter()
         .chain(sets)
@@ -90,7 +101,9 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     for (i, request) in batch.iter().enumerate() {
         cache.serve(request, i as u64, request.head.arrival);
     }
-    cache.drain();
+    if end {
+        cache.drain();
+    }
     let mut completions = Vec::new();
     let device = cache.flash_mut().core_mut();
     device.expect("a drive").take_completions(&mut completions);

@@ -39,6 +39,7 @@ impl Drive {
     /// LV-1: the power is cut: open units are closed with padding, and collections that are not over are given up.
     pub(crate) fn power_ends(&mut self) {
         self.give_up_collecting();
+        self.forget_mapping();
         self.waiting.clear();
         self.wanted = None;
         for frontier in 0..self.core.map.frontier_count() {

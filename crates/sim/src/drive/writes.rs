@@ -125,6 +125,7 @@ impl Drive {
             number: 0,
             victims: Vec::new(),
             reads: 0,
+            untranslated: 0,
             program: None,
             queued: false,
             is_parity: false,

@@ -195,7 +195,9 @@ impl Drive {
     /// A mapping unit was put into a unit of the host: its entry changes, and the unit's program waits for it. Old data that
     /// are on flash are read after the translation.
     pub(super) fn change_entry(&mut self, unit: u32, lpn: Lpn, old: Option<u64>) {
-        self.units[unit].reads += 1 + u32::from(old.is_some());
+        let waits = 1 + u32::from(old.is_some());
+        let row = &mut self.units[unit];
+        (row.reads, row.untranslated) = (row.reads + waits, row.untranslated + waits);
         match self.ask(lpn, true, Some(EntryWaiter::Unit { unit, old })) {
             Lookup::Hit { .. } => self.unit_has_translation(unit, old),
             Lookup::Miss { .. } => self.serve_slots(),
@@ -203,6 +205,7 @@ impl Drive {
     }
 
     fn unit_has_translation(&mut self, unit: u32, old: Option<u64>) {
+        self.units[unit].untranslated -= 1 + u32::from(old.is_some());
         if let Some(old) = old {
             self.read_before_program(unit, old);
         }
@@ -362,8 +365,22 @@ impl Drive {
         }
     }
 
+    /// The power is cut: each place has the number of its mapping unit, so no unit waits for its translation.
+    pub(super) fn forget_mapping(&mut self) {
+        self.mapping = None;
+        let units = self.units.rows();
+        let waits: Vec<(u32, u32)> = units.map(|(unit, row)| (unit, row.untranslated)).collect();
+        for (unit, waits) in waits {
+            (0..waits).for_each(|_| self.read_before(unit));
+        }
+    }
+
     /// A read of a translation page, or of memory, has ended.
     pub(super) fn map_event(&mut self, event: MapEvent) {
+        if self.mapping.is_none() {
+            // The power was cut.
+            return;
+        }
         match event {
             MapEvent::Load { page } => self.loaded(page),
             MapEvent::WriteBack { entry } => self.hand_over_entry(entry),

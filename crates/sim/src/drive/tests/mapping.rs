@@ -164,6 +164,23 @@ fn i24_parity_follows_a_stripe() {
 }
 
 #[test]
+fn a_power_cut_leaves_no_unit_that_waits_for_a_translation() {
+    let sets = [&ROOM[..], &FOUR, &["precondition.fill=1"]].concat();
+    let writes: Vec<_> = (0..40)
+        .map(|i| (i * 1_000, Write, i * 70 % 390, 4))
+        .collect();
+    let mut run = run_until("drain(fifo)", 16, &sets, &writes, false);
+    let drive = run.cache.flash_mut();
+    let untranslated = drive.units.rows().any(|(_, unit)| unit.untranslated > 0);
+    assert!(untranslated, "the cut comes while units wait");
+    drive.power_ends();
+    while drive.next_event() != Nanos::NEVER {
+        drive.step(drive.next_event());
+    }
+    assert_eq!(drive.units.rows().count(), 0);
+}
+
+#[test]
 fn handles_that_write_in_circles_leave_nothing_to_move() {
     let base = [
         "blocks_per_plane=40",
