@@ -216,7 +216,10 @@ impl Drive {
             self.step_collectors();
             self.core.nand.grant();
             self.take_ended();
-            self.free_slots();
+            // Phases of no length end first.
+            if !self.core.nand.has_work(self.core.now) {
+                self.free_slots();
+            }
         }
     }
 
@@ -286,8 +289,9 @@ impl Drive {
     fn note_handle(&mut self, lpn: Lpn) {
         if self.handles.is_some()
             && let Some(handle) = self.core.requests.handle()
+            && self.core.map.note_handle(lpn, handle)
         {
-            self.core.map.note_handle(lpn, handle);
+            self.collectors.look_at_all();
         }
     }
 

@@ -10,13 +10,14 @@ impl UnitMap {
         self.writers
     }
 
-    /// A request writes a mapping unit with a handle.
+    /// A request writes a mapping unit with a handle. Is it the first with that handle?
     #[inline]
-    pub fn note_handle(&mut self, lpn: Lpn, handle: u8) {
-        if let Some(handles) = &mut self.handles {
-            handles.written[usize::from(handle)] = true;
-            *handles.of_unit.at(lpn.0) = handle;
-        }
+    pub fn note_handle(&mut self, lpn: Lpn, handle: u8) -> bool {
+        let Some(handles) = &mut self.handles else {
+            return false;
+        };
+        *handles.of_unit.at(lpn.0) = handle;
+        !std::mem::replace(&mut handles.written[usize::from(handle)], true)
     }
 
     /// The writer of a mapping unit of the host.

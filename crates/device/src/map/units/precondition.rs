@@ -92,7 +92,9 @@ impl Preconditioning for UnitMap {
             }
         }
         for frontier in 0..self.frontier_count() {
-            self.close_now(UnitStream::Map, frontier);
+            for stream in self.writers.all() {
+                self.close_now(stream, frontier);
+            }
         }
         Ok(())
     }

@@ -260,12 +260,13 @@ impl Drive {
     fn close_collectors(&mut self, gc: u32) {
         let waits = self.collectors.of(gc).waits_for_programs();
         if waits && self.core.map.free_blocks(gc) > self.core.map.gc_low() {
+            self.close_map_unit_for(gc);
             self.close_open_units_of_collector(gc);
         }
     }
 
-    /// So is the open unit of translation pages if a block waits for it.
-    pub(super) fn close_open_units_of_collector(&mut self, gc: u32) {
+    /// The open unit of translation pages is closed if a block waits for it.
+    fn close_map_unit_for(&mut self, gc: u32) {
         if self.mapping.is_some()
             && let Some(frontier) = self.core.map.open_frontier(UnitStream::Map)
             && let Some(unit) = *self.open.slot(UnitStream::Map, frontier)
@@ -273,6 +274,9 @@ impl Drive {
         {
             self.close(UnitStream::Map, frontier);
         }
+    }
+
+    pub(super) fn close_open_units_of_collector(&mut self, gc: u32) {
         let frontiers: Vec<u32> = self.core.map.frontiers_of_gc(gc).collect();
         for stream in self.core.map.writers().collectors() {
             for &frontier in &frontiers {
@@ -364,9 +368,9 @@ impl Drive {
 
     /// Hands on what was read, as far as there is room for it.
     fn hand_on(&mut self, gc: u32) -> bool {
-        let mut places = std::mem::take(&mut self.collectors.of(gc).moving);
+        // They stay in the list: what a full unit of translation pages owes depends on those that are left.
         let mut done = 0;
-        for &place in &places {
+        while let Some(&place) = self.collectors.of(gc).moving.get(done) {
             if let Some(lpn) = self.core.map.unit_at(place) {
                 let block = self.core.map.shape().block(place);
                 let Some(unit) = self.hand_on_place(gc, block, lpn) else {
@@ -392,10 +396,9 @@ impl Drive {
             }
             done += 1;
         }
-        places.drain(..done);
-        let all = places.is_empty();
-        self.collectors.of(gc).moving = places;
-        all
+        let moving = &mut self.collectors.of(gc).moving;
+        moving.drain(..done);
+        moving.is_empty()
     }
 
     /// Puts a place of a block into an open unit, if there is room. Gives the unit.

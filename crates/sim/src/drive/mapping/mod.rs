@@ -122,6 +122,8 @@ impl Drive {
             Lookup::Hit { in_host } => {
                 counts.map_hits += 1;
                 counts.hmb_hits += u64::from(in_host);
+                // Another entry may be the least recent now.
+                self.serve_slots();
             }
             Lookup::Miss { joins } => {
                 counts.map_misses += 1;
@@ -335,7 +337,8 @@ impl Drive {
         let frontier = self.core.map.map_frontier(leaves_cache)?;
         let lpn = self.core.map.translation_page(page);
         if !self.core.map.is_open(UnitStream::Map, frontier) {
-            self.collectors.look_at(self.core.map.gc_of(frontier));
+            // Collectors may wait for room for their translation pages.
+            self.collectors.look_at_all();
         }
         self.review_old_place(lpn);
         let unit = self.put(UnitStream::Map, frontier, lpn);
@@ -349,6 +352,9 @@ impl Drive {
         let Some(table) = &mut self.mapping else {
             return;
         };
+        if table.handed_over.is_empty() {
+            return;
+        }
         for entry in std::mem::take(&mut table.handed_over) {
             table.cache.written_back(entry);
         }
