@@ -3,7 +3,7 @@
 use super::reader::KeyReader;
 use super::{
     Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
-    GcStreams, PauseWhileWritesWait, ProgramPlanes, WearLevelling,
+    GcStreams, PauseWhileWritesWait, ProgramPlanes, ReadRetry, WearLevelling,
 };
 use crate::map::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
@@ -32,6 +32,7 @@ impl DeviceConfig {
             ("t_suspend", self.t_suspend.is_some()),
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
+            ("read_retry_suspended", self.read_retry_suspended.is_some()),
             ("program_pause", self.program_pause.is_some()),
             ("slc_blocks or slc_dynamic", self.has_slc()),
             ("handles", self.handles() > 1),
@@ -39,6 +40,11 @@ impl DeviceConfig {
             ("parity", self.parity.unwrap_or(0) > 0),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
+    }
+
+    /// Steps of reads on a die that has suspended a program or an erase.
+    pub fn steps_beside_suspended(&self) -> Option<&ReadRetry> {
+        (self.read_retry_suspended.as_ref()).or(self.read_retry.as_ref())
     }
 
     /// The first key that asks for the host's side: what commands pass on their way to the cache and back.

@@ -300,6 +300,8 @@ device_keys! {
     /// Steps of array reads that are repeated, the collector's too. One draw from the seed of the run decides for each
     /// array read how many steps it takes.
     read_retry: Option<ReadRetry> = None,
+    /// The same of reads on a die that has suspended a program or an erase; those of `read_retry` if not given.
+    read_retry_suspended: Option<ReadRetry> = None,
     /// After so many mapping units, programs of the host that have not started wait for so long, on all dies; reads
     /// and collection go on (DR-8).
     program_pause: Option<ProgramPause> = None,

@@ -92,6 +92,7 @@ impl DeviceConfig {
             name: other.name.clone(),
             t_read: other.t_read.clone(),
             read_retry: other.read_retry.clone(),
+            read_retry_suspended: other.read_retry_suspended.clone(),
             t_program: other.t_program.clone(),
             t_erase: other.t_erase,
             t_suspend: other.t_suspend,

@@ -35,7 +35,9 @@ use crate::device::array::array_config;
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
 use collect::{Collectors, Folding};
-use destage_device::config::{DeviceConfig, EvictWait, FrameRelease, RetryStep, Rewrite};
+use destage_device::config::{
+    DeviceConfig, EvictWait, FrameRelease, ReadRetry, RetryStep, Rewrite,
+};
 use destage_device::map::{FlashMap, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_types::{ChipId, Lpn, Nanos, QueuePer};
@@ -78,7 +80,7 @@ struct Told {
 }
 
 /// Steps of reading again, with the share of all reads that come to each.
-fn retries(config: &DeviceConfig) -> Vec<Retry> {
+fn retries(steps: Option<&ReadRetry>) -> Vec<Retry> {
     let mut share = 1.0;
     let step = |step: &RetryStep| {
         share *= step.share.as_f64();
@@ -87,8 +89,11 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
             time: step.time.times(1).0,
         }
     };
-    let steps = config.read_retry.iter().flat_map(|retry| retry.steps());
-    steps.map(step).collect()
+    steps
+        .into_iter()
+        .flat_map(ReadRetry::steps)
+        .map(step)
+        .collect()
 }
 
 /// One drive.
@@ -130,7 +135,8 @@ impl Drive {
             tells_progress: config.gc_hold == Some(true)
                 || config.evict_wait == EvictWait::TransferDone
                 || config.frame_release == Some(FrameRelease::TransferEnd),
-            retries: retries(config),
+            retries: retries(config.read_retry.as_ref()),
+            retries_suspended: retries(config.steps_beside_suspended()),
             seed,
         };
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);

@@ -124,6 +124,8 @@ pub struct SlowArray {
     pub gates: Option<Gates>,
     /// Of a drive: share and time of each step of a retry, and its draws.
     pub retry: Vec<(f64, u64)>,
+    /// The same of reads on a die that has suspended an operation.
+    pub retry_suspended: Vec<(f64, u64)>,
     /// Draws of retries.
     pub draws: SplitMix64,
     /// Programs of a drive that something holds which is no operation.
@@ -162,6 +164,7 @@ impl SlowArray {
             suspended: [0; 4],
             gates: None,
             retry: Vec::new(),
+            retry_suspended: Vec::new(),
             draws: SplitMix64::new(0),
             waits_outside: Vec::new(),
             held: false,

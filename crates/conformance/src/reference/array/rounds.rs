@@ -178,12 +178,19 @@ impl SlowArray {
 
     /// One draw decides how many steps an array read goes through (D-15).
     fn draw_retries(&mut self, i: usize) {
+        let lane = self.operations[i].lane;
+        let beside_suspended = self.on_lane(lane).any(|(_, op)| op.is_suspended());
         let op = &mut self.operations[i];
-        if self.retry.is_empty() || op.command.kind != OpKind::Read || op.steady {
+        let none = self.retry.is_empty() && self.retry_suspended.is_empty();
+        if none || op.command.kind != OpKind::Read || op.steady {
             return;
         }
+        let steps = match beside_suspended {
+            true => &self.retry_suspended,
+            false => &self.retry,
+        };
         let (draw, mut reached, mut more) = (self.draws.real(), 1.0, 0);
-        for (share, time) in &self.retry {
+        for (share, time) in steps {
             reached *= share;
             if draw >= reached {
                 break;

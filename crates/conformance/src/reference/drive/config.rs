@@ -385,6 +385,12 @@ pub(super) fn array(c: &DeviceConfig, seed: u64) -> SlowArray {
     array.gates = Some(Gates::default());
     let steps = c.read_retry.iter().flat_map(|retry| retry.steps());
     array.retry = steps.map(|s| (s.share.as_f64(), ns(s.time))).collect();
+    array.retry_suspended = match &c.read_retry_suspended {
+        Some(retry) => (retry.steps().iter())
+            .map(|s| (s.share.as_f64(), ns(s.time)))
+            .collect(),
+        None => array.retry.clone(),
+    };
     array.draws = SplitMix64::new(seed);
     array
 }

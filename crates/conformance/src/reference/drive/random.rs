@@ -202,6 +202,11 @@ fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
         steps.truncate(1 + rng.below(3) as usize);
         c.set("read_retry", format!("[{}]", steps.join(",")));
     }
+    // Draws of its own: tests count on what the others give for a seed.
+    if SplitMix64::new(rng.clone().next_u64()).chance(30) {
+        let steps = format!("[{},{}]", step(0.6, 25), step(0.4, 60));
+        c.set("read_retry_suspended", steps);
+    }
     if rng.chance(30) {
         let every = 1 + rng.below(6 * c.unit_places());
         let time = rng.pick(&["1us", "80us", "1500us"]);

@@ -126,6 +126,7 @@ const OF_UNITS: &[&str] = &[
     "t_suspend",
     "t_read",
     "read_retry",
+    "read_retry_suspended",
     "program_pause",
     "gc_streams",
     "gc_hold",

@@ -97,6 +97,10 @@ fn keys_that_ask_for_units_say_so() {
             "read_retry=[{share=0.1,time=\"40us\"}]",
             "read_retry needs gc_mode",
         ),
+        (
+            "read_retry_suspended=[{share=0.1,time=\"40us\"}]",
+            "read_retry_suspended needs gc_mode",
+        ),
     ] {
         let message = EffectiveDevice::from_preset("default", &[set.to_owned()]).unwrap_err();
         assert!(message.to_string().contains(name), "{message}");

@@ -25,6 +25,8 @@ pub struct DriveRules {
     pub tells_progress: bool,
     /// Steps of reading again. Each read draws when it starts.
     pub retries: Vec<Retry>,
+    /// Those of reads while the die has suspended a program or an erase.
+    pub retries_suspended: Vec<Retry>,
     /// Of these draws.
     pub seed: u64,
 }
@@ -67,6 +69,7 @@ pub(in crate::nand) struct DriveQueues {
     gates: Vec<bool>,
     gc_burst: u64,
     retries: Vec<Retry>,
+    retries_suspended: Vec<Retry>,
     rng: SplitMix64,
     /// Places that the collector has read since a program of the host started, by lane.
     bursts: Vec<u64>,
@@ -87,6 +90,7 @@ impl DriveQueues {
             gates: vec![true; rules.gates as usize],
             gc_burst: rules.gc_burst,
             retries: rules.retries,
+            retries_suspended: rules.retries_suspended,
             rng: SplitMix64::new(rules.seed),
             bursts: vec![0; lanes],
             granting: vec![none; lanes],
@@ -95,8 +99,13 @@ impl DriveQueues {
         }
     }
 
+    /// Do reads draw how often they are repeated?
+    fn draws(&self) -> bool {
+        !(self.retries.is_empty() && self.retries_suspended.is_empty())
+    }
+
     fn add(&mut self, op: &DriveOp<'_>) -> u32 {
-        let marked = op.reads_once && !self.retries.is_empty();
+        let marked = op.reads_once && self.draws();
         if op.grants.len() < 2 && op.gate.is_none() && op.waits == 0 && !marked {
             return NONE;
         }
@@ -290,6 +299,7 @@ impl Nand {
     /// An operation starts on lane `l`.
     pub(super) fn begin_of_drive(&mut self, l: usize, entry: &mut WaitingOp) {
         let Some(drive) = &mut self.drive else { return };
+        let beside_suspended = self.lanes[l].suspended;
         let open = drive.ops.get(entry.of_drive as usize);
         let reads_once = open.is_some_and(|op| op.reads_once);
         drive.granting[l] = Granting {
@@ -301,9 +311,13 @@ impl Nand {
             drive.grants_end(l);
         }
         match (entry.kind, entry.class) {
-            (OpKind::Read, _) if !drive.retries.is_empty() && !reads_once => {
+            (OpKind::Read, _) if drive.draws() && !reads_once => {
                 let drawn = drive.rng.next_53();
-                let again = drive.retries.iter().take_while(|retry| drawn < retry.up_to);
+                let steps = match beside_suspended {
+                    true => &drive.retries_suspended,
+                    false => &drive.retries,
+                };
+                let again = steps.iter().take_while(|retry| drawn < retry.up_to);
                 entry.array += again.map(|retry| retry.time).sum::<u64>();
             }
             (OpKind::Program, Class::Host) => drive.bursts[l] = 0,

@@ -150,6 +150,28 @@ fn a_read_may_take_longer_by_its_page_and_by_retries() {
 }
 
 #[test]
+fn reads_beside_a_suspended_program_have_retries_of_their_own() {
+    let mut config = half_a_block();
+    config.set("suspend", "program+erase");
+    config.set("t_suspend", "5us");
+    config.set("t_resume", "7us");
+    config.set("gc_high", 2);
+    config.set("read_retry_suspended", "[{share=1,time=\"20us\"}]");
+    let requests = ["0 W 0 4", "100000 R 100 1", "5000000 R 200 1"];
+    let o = run_full(config.clone(), &requests);
+    let beside = 105_000 + 50_100 + 4_096;
+    let alone = 5_000_000 + 50_100 + 4_096;
+    assert_eq!(done(&o), [1_000, beside + 20_000, alone]);
+    // Without steps of their own they have those of all reads.
+    config.set("read_retry", "[{share=1,time=\"30us\"}]");
+    let o = run_full(config.clone(), &requests);
+    assert_eq!(done(&o), [1_000, beside + 20_000, alone + 30_000]);
+    config.set("read_retry_suspended", "off");
+    let o = run_full(config, &requests);
+    assert_eq!(done(&o), [1_000, beside + 30_000, alone + 30_000]);
+}
+
+#[test]
 fn programs_take_their_time_by_page() {
     let mut config = DriveConfig::small(4);
     config.set("t_program", "300us,900us");
