@@ -109,7 +109,9 @@ pub fn start_values(
         v.insert("program_pause.time", pause.us);
         // Between pauses the drive writes faster than on average.
         let paused = pause.us / 1e6 * pace / pause.every;
-        pace /= 1.0 - paused.min(MOST_PAUSED);
+        if !model.structure().puts_pauses_off() || model.writes().host.is_none() {
+            pace /= 1.0 - paused.min(MOST_PAUSED);
+        }
     }
     // Writes are of 4 KiB, and a pace counts mapping units.
     pace *= units_of_small_write(&base);
@@ -160,13 +162,18 @@ fn slots(cells: &[DriveCell]) -> Option<f64> {
 
 /// The median read beside as many writes as leave the drive free of waits.
 fn beside_writes(cells: &[DriveCell]) -> Option<f64> {
+    quantile(&busiest_beside_writes(cells)?.measured.read, 0.5)
+}
+
+/// The cell with as many writes as leave the drive free of waits.
+fn busiest_beside_writes(cells: &[DriveCell]) -> Option<&DriveCell> {
     let most = BESIDE_WRITES * cliff(cells)?;
     let rate = |cell: &&DriveCell| offered_writes(cell).unwrap_or(0.0);
     let of = cells
         .iter()
         .filter(|cell| cell.load.is_small() && rate(cell) <= most);
-    let cell = of.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-    quantile(&cell.measured.read, 0.5)
+    of.filter(|cell| quantile(&cell.measured.read, 0.5).is_some())
+        .max_by(|a, b| rate(a).total_cmp(&rate(b)))
 }
 
 /// Pauses of programs, as the tail of writes shows them below the cliff. A buffer of `frames` fills up during a pause of
@@ -315,6 +322,13 @@ pub fn calibrate_programs(
         let bytes = u64::from(pages) * device.geometry.page.bytes();
         let fixed = (bytes * device.t_byte.0) as f64 / 1e6;
         let wanted = (program + fixed) * done / (above * cliff) - fixed;
+        // Dies that collect little for random writes must be as fast as sequential writes.
+        let least = model.writes().host.map(|host| {
+            let shape = device.shape();
+            let dies = f64::from(device.geometry.planes() / device.geometry.planes_per_die);
+            dies * f64::from(shape.unit()) * host / 1e3 / ABOVE_PACE - fixed
+        });
+        let wanted = wanted.min(least.unwrap_or(f64::INFINITY));
         if let Some(parameter) = parameters::find("t_program") {
             values.insert("t_program", parameter.rounded(wanted));
         }

@@ -4,7 +4,7 @@ use clap::Args;
 use destage_experiment::options::groups::SeedArgs;
 use destage_experiment::options::readers::{real, share, whole};
 use destage_types::ByteSize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `fit-device`.
 #[derive(Args, Debug)]
@@ -58,7 +58,22 @@ pub struct FitDeviceArgs {
     /// Draw percentiles of model and drive by rate: SVG, or PNG if the name ends in .png
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub plot: Option<PathBuf>,
+    /// Compare a preset or device file with the measurements, and fit nothing
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["out", "base", "capacity", "free", "fixed", "evaluations", "minutes", "name", "note", "plot"])]
+    pub check: Option<String>,
     /// The fitted device. Beside it, FILE.toml.journal keeps what is known until the fit is done
-    #[arg(short, long, value_name = "FILE.toml")]
-    pub out: PathBuf,
+    #[arg(
+        short,
+        long,
+        value_name = "FILE.toml",
+        required_unless_present = "check"
+    )]
+    out: Option<PathBuf>,
+}
+
+impl FitDeviceArgs {
+    /// The file of the fitted device. A check has none.
+    pub fn out(&self) -> &Path {
+        self.out.as_deref().unwrap_or(Path::new(""))
+    }
 }

@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// Bad usage, measurements that cannot be used, or an output that cannot be written.
 pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
-    check(args)?;
+    if args.check.is_none() {
+        check(args)?;
+    }
     let context = FioContext {
         drive: args.drive.clone(),
         fill: args.fill,
@@ -33,6 +35,11 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
     let found = read_measurements(&args.measurements, &context)?;
     for doubt in &found.doubts {
         terminal::say(&format!("warning: {doubt}"));
+    }
+    if let Some(device) = &args.check {
+        let (seed, workers) = (args.random.seed.unwrap_or(1), workers(args));
+        let checked = outcome::check(&base(device)?, &found, args.requests, seed, workers);
+        return print(&outcome::checked(&checked.map_err(failure)?));
     }
     let base = base(&args.base)?;
     if let Some(path) = args.plot.as_ref().filter(|_| found.cells.is_empty()) {
@@ -47,7 +54,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         .capacity
         .map(|bytes| bytes.0)
         .or_else(|| named_capacity(name));
-    let journal_path = journal_path(&args.out);
+    let journal_path = journal_path(args.out());
     let mut journal = open_journal(args, &found, &base, &journal_path)?;
     let end = args
         .minutes
@@ -111,11 +118,11 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
             .map(|fixed| format!("--fix {fixed}: the key is given twice; leave out one of them")),
     );
     if args
-        .out
+        .out()
         .extension()
         .is_none_or(|extension| extension != "toml")
     {
-        let out = args.out.display();
+        let out = args.out().display();
         faults.push(format!("--out {out}: a device file ends in .toml"));
     }
     if name_of(args).trim().is_empty() {
@@ -124,7 +131,7 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
         );
     }
     Failure::unless_none(faults)?;
-    let mut outputs = vec![Output::of("--out", &args.out)];
+    let mut outputs = vec![Output::of("--out", args.out())];
     outputs.extend(args.plot.as_ref().map(|path| Output::of("--plot", path)));
     identity::check(&outputs)?;
     match &args.plot {
@@ -215,7 +222,7 @@ fn show(step: FitStep<'_>) {
 
 /// The name of the fitted device.
 fn name_of(args: &FitDeviceArgs) -> String {
-    let stem = || args.out.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = || args.out().file_stem().unwrap_or_default().to_string_lossy();
     args.name.clone().unwrap_or_else(|| stem().into_owned())
 }
 
@@ -225,7 +232,7 @@ fn write(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failure> {
         notes: args.note.clone(),
     };
     let text = outcome::device_file(fitted, &notes).map_err(failure)?;
-    write_file(&args.out, &text).map_err(|e| unwritten(&args.out, &e))?;
+    write_file(args.out(), &text).map_err(|e| unwritten(args.out(), &e))?;
     if let Some(path) = &args.plot {
         let chart = outcome::chart(fitted).map_err(failure)?;
         picture::write("--plot", path, &chart)?;
@@ -256,7 +263,7 @@ fn print_outcome(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failur
             ),
         ]);
     }
-    parts.push(format!("Wrote {}.\n", args.out.display()));
+    parts.push(format!("Wrote {}.\n", args.out().display()));
     parts.retain(|part| !part.is_empty());
     print(&parts.join("\n"))
 }

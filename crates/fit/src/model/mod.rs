@@ -244,14 +244,16 @@ impl DriveModel {
             let [a, b, c] = times.map(|t| format!("\"{t}us\""));
             settings.push(format!("t_read=[{a}, {b}, {c}]"));
         }
-        let step = |step: &str| {
-            let share = get(&format!("read_retry.{step}.share"))?;
-            let time = get(&format!("read_retry.{step}.time"))?;
-            Some(format!("{{ share = {share}, time = \"{time}us\" }}"))
-        };
-        let steps: Vec<String> = ["first", "second"].into_iter().filter_map(step).collect();
-        if !steps.is_empty() {
-            settings.push(format!("read_retry=[{}]", steps.join(", ")));
+        for key in ["read_retry", "read_retry_suspended"] {
+            let step = |step: &str| {
+                let share = get(&format!("{key}.{step}.share"))?;
+                let time = get(&format!("{key}.{step}.time"))?;
+                Some(format!("{{ share = {share}, time = \"{time}us\" }}"))
+            };
+            let steps: Vec<String> = ["first", "second"].into_iter().filter_map(step).collect();
+            if !steps.is_empty() {
+                settings.push(format!("{key}=[{}]", steps.join(", ")));
+            }
         }
         for (part, unit) in [("every", ""), ("time", "us")] {
             let name = format!("program_pause.{part}");

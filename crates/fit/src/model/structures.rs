@@ -32,6 +32,13 @@ impl Structure {
         self.has(PAUSE[0])
     }
 
+    /// Are pauses put off while writes wait, so that a saturated drive has none?
+    #[must_use]
+    pub fn puts_pauses_off(&self) -> bool {
+        let put_off = |key: &&str| key.ends_with("while_writes_wait=put_off");
+        self.keys.iter().any(put_off)
+    }
+
     /// Do commands start in order?
     #[must_use]
     pub fn is_in_order(&self) -> bool {

@@ -1,12 +1,14 @@
 //! A fit from measurements to a device file, tables and a chart.
 
 mod chart;
+mod check;
 mod device_file;
 mod facts;
 mod patterns;
 mod tables;
 
 pub use chart::chart;
+pub use check::{Check, CheckedLoad, LoadKind, check, checked};
 pub use device_file::{FileNotes, device_file};
 pub use patterns::{pattern_summary, patterns};
 pub use tables::{cells, figures, knees, summary, tables, values};

@@ -4,6 +4,8 @@ use crate::measurements::{CellLoad, DriveCell, LoadArrivals, LoadPattern, LoadSt
 
 /// A drive that does less than this share of the writes that are asked for cannot follow.
 const FOLLOWS: f64 = 0.97;
+/// One that does less than this share is far behind.
+const FAR_BEHIND: f64 = 0.9;
 /// In a closed loop that keeps the drive busy, the median write takes at least this many times the shortest one of all cells.
 const QUEUED: f64 = 4.0;
 /// Writes outstanding with which a drive is busy, where no latency shows it.
@@ -34,6 +36,12 @@ pub fn falls_behind(cell: &DriveCell) -> bool {
     };
     let chance = (cell.load.seconds).map_or(0.0, |seconds| CHANCE * libm::sqrt(offered / seconds));
     done < FOLLOWS * offered && done < offered - chance
+}
+
+/// Does the load ask for so much more than the drive does that queues fill up soon?
+fn is_far_behind(cell: &DriveCell) -> bool {
+    let rates = offered_writes(cell).zip(cell.measured.writes_per_s);
+    rates.is_some_and(|(offered, done)| done < FAR_BEHIND * offered)
 }
 
 /// Positions of the cells that do as many random writes as the drive can: those that ask for more than it does or, if
@@ -133,7 +141,8 @@ pub fn series(cells: &[DriveCell]) -> Vec<Vec<usize>> {
 }
 
 /// Cells that a search simulates, at most about `most` of each series: the lowest rate, rates up to the cliff at equal
-/// distances, the last before it, and the first rate that the drive cannot follow. Others say the same again.
+/// distances, the last before it, and the first rate that is far beyond it: queues fill up soon there, so that a short run
+/// shows how long they are. Others say the same again.
 #[must_use]
 pub fn chosen(cells: &[DriveCell], most: usize) -> Vec<usize> {
     let mut all = Vec::new();
@@ -147,7 +156,8 @@ pub fn chosen(cells: &[DriveCell], most: usize) -> Vec<usize> {
             n => follows[(i * (count - 1) + (n - 1) / 2) / (n - 1)],
         });
         all.extend(picks);
-        all.extend(behind.first());
+        let far = behind.iter().find(|&&at| is_far_behind(&cells[at]));
+        all.extend(far.or(behind.last()));
     }
     all.dedup();
     all

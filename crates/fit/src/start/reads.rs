@@ -1,12 +1,15 @@
 //! Start values from reads, and how many dies read as fast as the drive does.
 
-use super::{beside_writes, idlest, quantile, queues};
+use super::{beside_writes, busiest_beside_writes, idlest, quantile, queues};
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals, LoadPattern, SMALL_WRITE};
 use crate::model::Values;
 use destage_device::config::DeviceConfig;
 
 /// Loops of reads tell how many dies there are if reads take that many times as long as they do alone.
 const WAIT_IN_LOOPS: f64 = 2.0;
+
+/// Quantiles of reads beside few writes that stand for the three types of pages.
+const QUIET: [f64; 3] = [0.1, 0.5, 0.75];
 
 /// Times of an idle drive in us.
 pub(super) struct IdleTimes {
@@ -43,7 +46,17 @@ fn bus_us(base: &DeviceConfig, bytes: u64) -> f64 {
 
 /// How long a read keeps its die busy, without the bus, as the reads of an idle drive say, or else the base.
 fn array_us(cells: &[DriveCell], idle: &IdleTimes) -> f64 {
-    let of_cells = idlest(cells, |cell| &cell.measured.read).map(|cell| mean(&cell.measured.read));
+    let of_cells = idlest(cells, |cell| &cell.measured.read).map(|cell| {
+        let read = &cell.measured.read;
+        let of_types = QUIET.map(|share| quantile(read, share));
+        match of_types {
+            // The tail of reads beside writes is that of waits.
+            [Some(fast), Some(middle), Some(slow)] if !is_alone(cell) => {
+                (fast + middle + slow) / 3.0
+            }
+            _ => mean(read),
+        }
+    });
     let of_base = idle.of_base.iter().sum::<f64>() / 3.0;
     of_cells.map_or(of_base, |us| (us - idle.around_read).max(5.0))
 }
@@ -99,6 +112,14 @@ fn dies_of_loop(n: f64, us: f64, each: f64, around: f64) -> Option<f64> {
     (us >= WAIT_IN_LOOPS * alone).then(|| each * (on_dies - 1.0) / (us - alone))
 }
 
+/// Are small reads all that the load has, one at a time, and is their tail known?
+fn is_alone(cell: &DriveCell) -> bool {
+    cell.load.streams.iter().all(|stream| stream.reads == 1.0)
+        && cell.load.is_small()
+        && !queues(cell)
+        && quantile(&cell.measured.read, 0.99).is_some()
+}
+
 /// Start values from the reads.
 pub(super) fn reads(cells: &[DriveCell], times: &IdleTimes, v: &mut Values) {
     let Some(idle) = idlest(cells, |cell| &cell.measured.read) else {
@@ -124,11 +145,27 @@ pub(super) fn reads(cells: &[DriveCell], times: &IdleTimes, v: &mut Values) {
     v.insert("t_read.middle", array(median));
     let slow = or_median(0.83, 1.3);
     v.insert("t_read.slow", array(slow));
-    let (p95, p99) = (or_median(0.95, 2.0), or_median(0.99, 4.0));
-    v.insert("read_retry.first.share", 0.1);
-    v.insert("read_retry.first.time", (p95 - slow).max(20.0));
-    v.insert("read_retry.second.share", 0.3);
-    v.insert("read_retry.second.time", (p99 - p95).max(30.0));
+    // Only reads alone show how often reads are repeated on an idle drive.
+    if let Some(alone) = cells.iter().find(|cell| is_alone(cell)) {
+        let at = |share: f64, factor: f64| {
+            quantile(&alone.measured.read, share).unwrap_or(median * factor)
+        };
+        let (p95, p99) = (at(0.95, 2.0), at(0.99, 4.0));
+        v.insert("read_retry.first.share", 0.1);
+        v.insert("read_retry.first.time", (p95 - slow).max(20.0));
+        v.insert("read_retry.second.share", 0.3);
+        v.insert("read_retry.second.time", (p99 - p95).max(30.0));
+    }
+    if let Some(beside) = busiest_beside_writes(cells) {
+        let at = |share: f64, factor: f64| {
+            quantile(&beside.measured.read, share).unwrap_or(median * factor)
+        };
+        let (p50, p90, p99) = (at(0.5, 1.5), at(0.9, 3.0), at(0.99, 5.0));
+        v.insert("read_retry_suspended.first.share", 0.4);
+        v.insert("read_retry_suspended.first.time", (p90 - p50).max(20.0));
+        v.insert("read_retry_suspended.second.share", 0.2);
+        v.insert("read_retry_suspended.second.time", (p99 - p90).max(30.0));
+    }
     v.insert(
         "t_suspend",
         beside_writes(cells).map_or(20.0, |us| us - median).max(1.0),

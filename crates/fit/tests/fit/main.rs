@@ -152,6 +152,7 @@ fn known_drive(cells: &[DriveCell], seed: u64, journal: &mut FitJournal) -> FitO
         "write_pace_burst=3",
         "cache=4MiB",
         "read_retry=off",
+        "read_retry_suspended=off",
     ];
     plan.fixed.extend(known.map(str::to_owned));
     fitted(&plan, journal)
@@ -330,7 +331,7 @@ fn what_is_fixed_to_off_is_off_whatever_the_base_has() {
     let mut plan = plan(&cells, &["t_command"], 10, &never);
     plan.requests = 500;
     plan.base = BaseDevice::Preset("samsung-pm9a3-960".to_owned());
-    plan.fixed.push("read_retry = off".to_owned());
+    plan.fixed.push("read_retry_suspended = off".to_owned());
     let outcome = fitted(&plan, &mut FitJournal::in_memory());
     assert!(
         outcome
@@ -340,13 +341,15 @@ fn what_is_fixed_to_off_is_off_whatever_the_base_has() {
             .all(|name| !name.starts_with("read_retry"))
     );
     let file = text(&outcome);
-    let line = file.lines().find(|line| line.starts_with("read_retry = "));
+    let line = file
+        .lines()
+        .find(|line| line.starts_with("read_retry_suspended = "));
     assert!(
         line.is_some_and(|line| line.ends_with("# fixed by the user")),
         "{file}"
     );
     let device = EffectiveDevice::from_text("known.toml", &file, &[]).unwrap();
-    assert_eq!(device.config().read_retry, None);
+    assert_eq!(device.config().read_retry_suspended, None);
 }
 
 /// The fitted file names no base then, so it has all values that the file's base gives.
