@@ -1,4 +1,12 @@
 //! Units of parity (S-6). FLUSH does not wait for them: the running parity is in protected memory.
+//!
+//! What the specification leaves open:
+//! - A stripe has the units of one writer in the order in which they are queued, padded ones too. Parity follows at once, on a
+//!   frontier where the writer has no open unit. It waits if there is none, and the writer opens no unit meanwhile. It is
+//!   tried again when the next unit of the writer is queued, when a block is collected whole, and when an erase ends.
+//! - Parity is no unit under way of D-8 and D-9. It counts as load of its die, for pauses, and for the debt; that of collectors
+//!   owes nothing, like their units.
+//! - Before the run parity follows data as well, so a fill is written unit by unit.
 
 use super::Drive;
 use destage_device::map::{FlashMap, UnitStream};
