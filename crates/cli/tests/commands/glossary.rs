@@ -83,7 +83,7 @@ const TERMS: [&str; 27] = [
 ];
 
 /// What the pages emphasise and is no term: titles, columns, and groups of rows.
-const NO_TERMS: [&str; 10] = [
+const NO_TERMS: [&str; 14] = [
     "ssd-iq",
     "sata",
     "write p50",
@@ -94,6 +94,10 @@ const NO_TERMS: [&str; 10] = [
     "drives on sale",
     "measured drives",
     "papers' presets",
+    "fitted",
+    "predicted",
+    "not known",
+    "not checked",
 ];
 
 /// What stands between single asterisks, without ends of sentences, in lower case.
