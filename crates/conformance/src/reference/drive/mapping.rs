@@ -1,4 +1,4 @@
-//! A mapping table on flash, part of which is in memory (S-2 of the specification).
+//! A mapping table that lies on flash, with a cache in memory (S-2 of the specification).
 //! (DEVICE_MODEL.md, "Drives with units")
 
 use super::ftl::NONE;

@@ -100,7 +100,7 @@
 //! | S-2.2/2 | When does a hand-over ask? | After its place has been taken, before a full unit is closed. Old data of a partial unit (D-7) are read when its translation is there. TRIM asks after the mapping has been dropped. | before |
 //! | S-2.3/1 | What of a translation page that was never written? | Its entries are present as soon as they have slots. | a load in no time |
 //! | S-2.3/2 | When is a translation page in memory? | While its map unit is open, queued or runs, or while it waits for a block. Its load takes `t_dram`. | while its unit is open |
-//! | S-2.3/3 | Who joins a load? | Entries that have a slot while their page is loaded, and all who ask again for one that is loaded or waits for a slot. | entries without a slot too |
+//! | S-2.3/3 | Who joins a load? | An entry that gets a slot while its page is being read. So does a further request for an entry that is being loaded, or waits for a slot. | entries without a slot too |
 //! | S-2.3/4 | Where are the data of a read? | Where they are when its last translation is there and, with slots in memory of the host, `t_hmb` has passed. | where they were |
 //! | S-2.3/5 | What comes first when a load ends? | All who asked for its entries, in that order; then slots are given out. | slots first |
 //! | S-2.4/1 | Where does a program wait for translations? | In its place in the queue of its die, as for old data: programs of the host behind it wait. | not yet in the queue |

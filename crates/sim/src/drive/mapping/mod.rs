@@ -1,4 +1,4 @@
-//! A mapping table on flash of which memory has a part (S-2): reads and programs wait for translations.
+//! A mapping table that lies on flash, with a cache in memory (S-2). Reads and programs wait for translations.
 //!
 //! `cache` says which entries are in memory. Here translation pages are read and handed over. The simulator's own table is
 //! exact at all times: only operations and time depend on the cache.

@@ -1,4 +1,4 @@
-//! What collection changes in the mapping table (S-2.7): entries that are in memory there, others page by page on flash.
+//! Collection changes the mapping table (S-2.7). It changes cached entries in memory, and those of others on flash, page by page.
 
 use super::MapEvent;
 use crate::drive::Drive;

@@ -14,7 +14,7 @@ fn mapped(frames: u64, table: &str, slots: u64) -> DriveConfig {
     config
 }
 
-/// A run on a drive of which a part is filled.
+/// A run on a drive that is filled in part.
 fn filled(config: DriveConfig, parts: usize, lines: &[&str]) -> DriveOutcome {
     let mut model = DriveModel::new(config).expect("legal keys");
     let units = 0..model.exported() / parts;
